@@ -17,7 +17,7 @@ from itertools import combinations
 
 import numpy as np
 
-from mddf._deep_forest.stack import Average, OutOfFoldLayer, weighted_mean
+from mddf._deep_forest.stack import Average, LayerEvidence, weighted_mean
 from mddf._training.fold_trainer import FoldTrainer
 from mddf._training.layer_trainer import Split
 from mddf._training.member import FurtherJob, by_kind
@@ -87,7 +87,7 @@ def cross_fitted(
 
 
 def nested_vectors(
-    trainer: FoldTrainer, layer: OutOfFoldLayer, parts: np.ndarray
+    trainer: FoldTrainer, layer: LayerEvidence, parts: np.ndarray
 ) -> dict[int, list[np.ndarray]]:
     """For each part of a small table, out-of-fold vectors of the members of the first layer.
 
@@ -137,7 +137,7 @@ def _rows(is_chosen: np.ndarray) -> np.ndarray:
 
 
 def _pair_vectors(
-    trainer: FoldTrainer, layer: OutOfFoldLayer, splits: Sequence[Split]
+    trainer: FoldTrainer, layer: LayerEvidence, splits: Sequence[Split]
 ) -> dict[int, list[np.ndarray]]:
     """Vectors of the held-out rows of each split, by the numbers of members without stopping."""
 

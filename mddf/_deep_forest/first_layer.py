@@ -11,7 +11,7 @@ import numpy as np
 from mddf._base.deadline import TimeIsUp
 from mddf._base.progress import tell_work
 from mddf._deep_forest.fit_report import Candidate, FitReport, leaderboard_row
-from mddf._deep_forest.stack import OutOfFoldLayer
+from mddf._deep_forest.stack import LayerEvidence
 from mddf._deep_forest.tuning import BoostingChoice
 from mddf._training.fold_trainer import FoldTrainer, is_large_table
 from mddf._training.layer_trainer import (
@@ -67,7 +67,7 @@ def train_first_layer(
     # Whether the models of the folds predict, not models of all samples. Those of boosted trees
     # are kept in any case: they predict the classes, and a refit needs their numbers of rounds.
     keep_fold_models: bool,
-) -> OutOfFoldLayer:
+) -> LayerEvidence:
     """Train the members of the first layer: all on one fold, the winners of the race on all."""
     training = _FirstLayerTraining(members, trainer, keep_fold_models)
     losers = _race(training, boosting_choices, report)
@@ -309,11 +309,11 @@ class _FirstLayerTraining:
         left_out = dict.fromkeys(self.out_of_time, "left out")
         return {i: cut for i, cut in (cuts | left_out).items() if cut}
 
-    def out_of_fold_layer(self, kept: Sequence[int], pruned: Sequence[int]) -> OutOfFoldLayer:
+    def out_of_fold_layer(self, kept: Sequence[int], pruned: Sequence[int]) -> LayerEvidence:
         """Members that are kept, and rows of the leaderboard for the others."""
         vectors = self.trainer.fill_unknown(np.stack([self.trained[i].vectors for i in kept]))
         unknown = dict.fromkeys(self.trainer.task.metrics(vectors[0]), np.nan)
-        return OutOfFoldLayer(
+        return LayerEvidence(
             [self.members[i] for i in kept],
             vectors,
             [self.trained[i].models for i in kept],

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mddf._base.progress import is_told, tell_line
-from mddf._deep_forest.stack import OutOfFoldLayer
+from mddf._deep_forest.stack import LayerEvidence
 from mddf._deep_forest.weight_reasons import WeightReason
 from mddf._training.tasks import Task
 
@@ -112,7 +112,7 @@ class Leaderboard:
         self,
         number: int,
         task: Task,
-        layer: OutOfFoldLayer,
+        layer: LayerEvidence,
         *,
         average: np.ndarray,
         elapsed: float,

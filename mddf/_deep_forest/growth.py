@@ -16,7 +16,7 @@ from mddf._deep_forest.cross_fitting import cross_fitted, nested_vectors, parts_
 from mddf._deep_forest.first_layer import FIRST_LAYER_SHARE, train_first_layer
 from mddf._deep_forest.fit_report import Candidate, FitReport, Leaderboard
 from mddf._deep_forest.later_layers import LaterLayers
-from mddf._deep_forest.stack import Average, GrownLayer, OutOfFoldLayer, Stack
+from mddf._deep_forest.stack import Average, LayerEvidence, Stack
 from mddf._deep_forest.time_budget import fit_into_time
 from mddf._deep_forest.tuning import (
     BoostingChoice,
@@ -81,13 +81,13 @@ class GrownDeepForest:
     @property
     def strength(self) -> float:
         """Strength with which the second layer reweights samples; 0 if it is not kept."""
-        return self.stack.layers[1].trained.strength if len(self.stack.layers) > 1 else 0.0
+        return self.stack.layers[1].strength if len(self.stack.layers) > 1 else 0.0
 
     def has_time_to_refit(self) -> bool:
         """Whether the members that are kept can be refitted in the remaining time."""
         trainer = self.trainer
         seconds = sum(
-            layer.trained.members[i].refit_seconds(trainer, layer.seconds[i])
+            layer.members[i].refit_seconds(trainer, layer.seconds[i])
             for layer, weights in zip(
                 self.stack.layers, self.stack.weights_by_layer(), strict=True
             )
@@ -99,7 +99,7 @@ class GrownDeepForest:
             self.report.add_cut("members", decision, n_rows=trainer.n_samples)
         return has_time
 
-    def figures_with(self, layer: OutOfFoldLayer, average: Average) -> np.ndarray:
+    def figures_with(self, layer: LayerEvidence, average: Average) -> np.ndarray:
         """Forecast of the layers so far and another one, from which figures are made."""
         if not self.stack.layers:
             self._nested_vectors = nested_vectors(self.trainer, layer, self._parts)
@@ -108,7 +108,7 @@ class GrownDeepForest:
         return cross_fitted(task, vectors, self._parts, average, self._nested_vectors)
 
     def figures_on(
-        self, rows: np.ndarray, task: Task, layer: OutOfFoldLayer, average: Average
+        self, rows: np.ndarray, task: Task, layer: LayerEvidence, average: Average
     ) -> np.ndarray:
         """The same on some rows, for which alone the layer has vectors."""
         vectors = [vectors[rows] for vectors in self.stack.figure_vectors()]
@@ -161,11 +161,11 @@ def grow_deep_forest(
             )
             _save(checkpoint, 0, layer)
         seconds_of_first_layer = perf_counter() - start
-        first_layer = GrownLayer.from_out_of_fold(trainer.task, layer)
-        average = grown.stack.average_with(first_layer)
+        layer.weigh(trainer.task)
+        average = grown.stack.average_with(layer)
         forecast = grown.figures_with(layer, average)
         _report_weights(trainer, report, layer, average)
-        _add(grown, 0, first_layer, average, forecast, start)
+        _add(grown, 0, layer, average, forecast, start)
 
     # 3. Try later layers, as long as they help.
     for number in range(1, n_layers):
@@ -244,14 +244,14 @@ def _choose_boosting_options(
 
 def _stored_layer(
     checkpoint: Checkpoint | None, number: int, members: list[Member], trainer: FoldTrainer
-) -> OutOfFoldLayer | None:
-    def restored(*parts: Any) -> OutOfFoldLayer:
-        return OutOfFoldLayer.from_stored(members, trainer, parts)
+) -> LayerEvidence | None:
+    def restored(*parts: Any) -> LayerEvidence:
+        return LayerEvidence.from_stored(members, trainer, parts)
 
     return None if checkpoint is None else checkpoint.load(number, restored)
 
 
-def _save(checkpoint: Checkpoint | None, number: int, layer: OutOfFoldLayer) -> None:
+def _save(checkpoint: Checkpoint | None, number: int, layer: LayerEvidence) -> None:
     if checkpoint is not None:
         checkpoint.save(number, *layer.to_store())
 
@@ -290,10 +290,10 @@ def _try_later_layer(grown: GrownDeepForest, number: int, checkpoint: Checkpoint
         layer = later.layer_of_all_folds(number, forests)
         _save(checkpoint, number, layer)
     stack.features_for(number)
-    grown_layer = GrownLayer.from_out_of_fold(task, layer)
+    layer.weigh(task)
     n_members = len(layer.members)
-    grown_layer.seconds = np.full(n_members, (perf_counter() - start) / n_members)
-    average = stack.average_with(grown_layer)
+    layer.seconds = np.full(n_members, (perf_counter() - start) / n_members)
+    average = stack.average_with(layer)
     forecast = grown.figures_with(layer, average)
     gain = _gain(grown, number, task, stack.average.forecast, average.forecast)
     if not gain.is_significant:
@@ -302,15 +302,15 @@ def _try_later_layer(grown: GrownDeepForest, number: int, checkpoint: Checkpoint
     margins = stack.margins() if number == 1 and layer.strength else None
     if margins is not None:
         # A refit of the second layer reweights all samples by these factors.
-        grown_layer.reweighting = reweighting_factors(margins, trainer, layer.strength)
-    _add(grown, number, grown_layer, average, forecast, start)
+        layer.reweighting = reweighting_factors(margins, trainer, layer.strength)
+    _add(grown, number, layer, average, forecast, start)
     return ""
 
 
 def _add(
     grown: GrownDeepForest,
     number: int,
-    layer: GrownLayer,
+    layer: LayerEvidence,
     average: Average,
     forecast: np.ndarray,  # for figures
     start: float,
@@ -318,12 +318,12 @@ def _add(
     """Keep a layer."""
     grown.stack.add(layer, average)
     grown.cross_fitted = forecast
-    _add_to_leaderboard(grown, number, grown.trainer.task, layer.trained, forecast, start)
+    _add_to_leaderboard(grown, number, grown.trainer.task, layer, forecast, start)
     grown.leaderboard.print_weights(number, average.weights)
 
 
 def _report_weights(
-    trainer: FoldTrainer, report: FitReport, layer: OutOfFoldLayer, average: Average
+    trainer: FoldTrainer, report: FitReport, layer: LayerEvidence, average: Average
 ) -> None:
     """Report losses and weights of the first layer's members."""
     task = trainer.task
@@ -345,7 +345,7 @@ def _add_to_leaderboard(
     grown: GrownDeepForest,
     number: int,
     task: Task,
-    layer: OutOfFoldLayer,
+    layer: LayerEvidence,
     forecast: np.ndarray,
     start: float,
 ) -> None:
@@ -354,7 +354,7 @@ def _add_to_leaderboard(
 
 
 def _reason_on_first_fold(
-    grown: GrownDeepForest, number: int, layer: OutOfFoldLayer, start: float
+    grown: GrownDeepForest, number: int, layer: LayerEvidence, start: float
 ) -> str:
     """Why a layer that does not lower the loss on the first outer fold is given up.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mddf._deep_forest.fit_report import FitReport
 from mddf._deep_forest.nested_cv import NestedFolds
-from mddf._deep_forest.stack import OutOfFoldLayer, Stack
+from mddf._deep_forest.stack import LayerEvidence, Stack
 from mddf._deep_forest.tuning import (
     STRENGTHS,
     choose_strength,
@@ -50,12 +50,12 @@ class LaterLayers:
         """Rows on which the first two steps evaluate a layer."""
         return self.nested.folds[0][1]
 
-    def optimistic_layer(self, number: int, members: list[ForestMember]) -> OutOfFoldLayer:
+    def optimistic_layer(self, number: int, members: list[ForestMember]) -> LayerEvidence:
         """First step: the first outer fold, with inputs that know labels of the held-out rows."""
         entropy = self.trainer.seeds.entropy_for(Purpose.OPTIMISTIC_LAYER, number)
         return self.nested.grow_optimistic(members, self.stack.features_for(number), entropy)
 
-    def layer_of_first_fold(self, number: int, members: list[ForestMember]) -> OutOfFoldLayer:
+    def layer_of_first_fold(self, number: int, members: list[ForestMember]) -> LayerEvidence:
         """Second step: the first outer fold, with nested inputs."""
         self.nested.prepare(number, [0])
         if number == 1 and self.trainer.task.has_margins:
@@ -63,7 +63,7 @@ class LaterLayers:
         self._results = [self._grow(number, members, 0)]
         return self.nested.layer_of_first_fold(members, self._results[0])
 
-    def layer_of_all_folds(self, number: int, members: list[ForestMember]) -> OutOfFoldLayer:
+    def layer_of_all_folds(self, number: int, members: list[ForestMember]) -> LayerEvidence:
         """Third step: all outer folds."""
         other_folds = range(1, len(self.nested.folds))
         self.nested.prepare(number, other_folds)

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mddf._binning.bins import Bins
-from mddf._deep_forest.stack import OutOfFoldLayer, Stack
+from mddf._deep_forest.stack import LayerEvidence, Stack
 from mddf._resampling.folds import Folds, gives_folds, make_folds, rows_never_held_out
 from mddf._training.fold_trainer import Features, FoldTrainer
 from mddf._training.layer_trainer import LayerInput, LayerJob, MeanOfFolds, splits_from_folds
@@ -159,8 +159,8 @@ class NestedFolds:
     def _pair_vectors(self, folds: Folds, *, seed: int) -> list[list[np.ndarray]]:
         """Vectors of the held-out rows, for each input of the second layer, for each pair."""
         first_layer = self.stack.layers[0]
-        members = [first_layer.trained.members[i] for i in first_layer.inputs]
-        models = [first_layer.trained.models[i] for i in first_layer.inputs]
+        members = [first_layer.members[i] for i in first_layer.inputs]
+        models = [first_layer.models[i] for i in first_layer.inputs]
         entropy_of = partial(self._entropy_of_pair, seed)
         job = FurtherJob(splits_from_folds(folds), entropy_of, "nested folds")
         vectors: dict[int, list[np.ndarray]] = {}
@@ -184,7 +184,7 @@ class NestedFolds:
             self._bins = features.bins
             self.layer = number + 1
             return
-        members = members_of_later_layers(layer.trained.members[i] for i in layer.inputs)
+        members = members_of_later_layers(layer.members[i] for i in layer.inputs)
         next_codes = []
         for outer, (train, _) in enumerate(self.folds):
             inner_folds = [
@@ -224,7 +224,7 @@ class NestedFolds:
 
     def grow_optimistic(
         self, members: list[ForestMember], features: Features, entropy: Sequence[int]
-    ) -> OutOfFoldLayer:
+    ) -> LayerEvidence:
         """Grow a layer on the first outer fold with out-of-fold features of all rows.
 
         These know labels of the held-out rows, so that the layer's loss is too small.
@@ -240,15 +240,15 @@ class NestedFolds:
 
     def layer_of_first_fold(
         self, members: list[ForestMember], results: list[GrowthResult]
-    ) -> OutOfFoldLayer:
+    ) -> LayerEvidence:
         """Layer with vectors of the rows that the first outer fold holds out."""
         vectors = np.stack(self._held_out_vectors(results))
         models = [[result] for result in results]
-        return OutOfFoldLayer(members, vectors, models, np.zeros(len(members)), [])
+        return LayerEvidence(members, vectors, models, np.zeros(len(members)), [])
 
     def layer_of_all_folds(
         self, members: list[ForestMember], results: list[list[GrowthResult]], strength: float
-    ) -> OutOfFoldLayer:
+    ) -> LayerEvidence:
         """Layer with vectors of all rows, from results for each outer fold, for each member."""
         trainer = self.trainer
         vectors = np.zeros((len(members), trainer.n_samples, trainer.task.n_columns))
@@ -257,7 +257,7 @@ class NestedFolds:
         trainer.fill_unknown(vectors)
         models = [list(member_results) for member_results in zip(*results, strict=True)]
         seconds = np.zeros(len(members))
-        return OutOfFoldLayer(members, vectors, models, seconds, [], strength=strength)
+        return LayerEvidence(members, vectors, models, seconds, [], strength=strength)
 
     def _grow(
         self,

@@ -12,7 +12,7 @@ import numpy as np
 from mddf._base.deadline import TimeIsUp
 from mddf._base.serialization import to_plain
 from mddf._deep_forest.fit_report import FitReport, Leaderboard
-from mddf._deep_forest.stack import GrownLayer, Stack
+from mddf._deep_forest.stack import LayerEvidence, Stack
 from mddf._fitted.fitted_model import Stage
 from mddf._training.fold_trainer import FoldTrainer
 from mddf._training.layer_trainer import LayerInput
@@ -45,16 +45,15 @@ def keep_layers(
     vectors = []
     for number, layer_weights in enumerate(weights):
         layer = stack.layers[number]
-        trained = layer.trained
         # Members without a weight are kept if their vectors are passed on to the next layer.
         has_next = number + 1 < len(weights)
         inputs = layer.inputs if has_next else []
         kept = [i for i, weight in enumerate(layer_weights) if weight > 0 or i in inputs]
-        models = {i: _models_of_folds(stack, trained.models[i]) for i in kept}
+        models = {i: _models_of_folds(stack, layer.models[i]) for i in kept}
         if refit:
             models |= _refitted_in_time(stack, number, kept, report)
         members = [
-            trained.members[i].freeze(
+            layer.members[i].freeze(
                 models[i],
                 stack.trainer,
                 weight=float(layer_weights[i]),
@@ -63,13 +62,13 @@ def keep_layers(
             for i in kept
         ]
         sizes = {
-            member.name: _size(member.models, is_plain=trained.members[i].is_plain)
+            member.name: _size(member.models, is_plain=layer.members[i].is_plain)
             for i, member in zip(kept, members, strict=True)
         }
         for row in leaderboard.rows:
             if row["layer"] == number + 1:
                 row["bytes"] = sizes.get(row["member"], 0)
-        vectors.append(trained.vectors[kept])
+        vectors.append(layer.vectors[kept])
         before = stack.layers[number - 1].features if number else None
         stage = Stage(
             members,
@@ -101,26 +100,25 @@ def _models_of_folds(stack: Stack, models: list[Any]) -> list[Any]:
 
 
 def _importances(
-    trainer: FoldTrainer, layer: GrownLayer, models: dict[int, list[Any]], weights: np.ndarray
+    trainer: FoldTrainer, layer: LayerEvidence, models: dict[int, list[Any]], weights: np.ndarray
 ) -> np.ndarray:
     """Importances of the features to the first layer's forests, weighted as in the average.
 
-    If no forest is kept, it is the mean over all forests that were trained.
+    If no forest is kept, it is the mean over all forests that were layer.
     """
-    trained = layer.trained
     weighted = [
         # Forests without a weight, which only feed the next layer, decide if there are no others.
         (max(float(weights[i]), 1e-9), np.sum(importances, axis=0))
         for i, models_of_member in sorted(models.items())
-        if (importances := trained.members[i].importances(models_of_member))
+        if (importances := layer.members[i].importances(models_of_member))
     ]
     if not weighted:
         tried = [
             np.sum(importances, axis=0)
-            for member, models_of_member in zip(trained.members, trained.models, strict=True)
+            for member, models_of_member in zip(layer.members, layer.models, strict=True)
             if (importances := member.importances(models_of_member))
         ]
-        weighted = [(1.0, importances) for importances in (*tried, *trained.pruned_importances)]
+        weighted = [(1.0, importances) for importances in (*tried, *layer.pruned_importances)]
     total = np.zeros(trainer.n_features)
     for weight, importances in weighted:
         amounts = importances[: trainer.n_features]
@@ -154,7 +152,7 @@ def _refitted(stack: Stack, number: int, kept: list[int]) -> dict[int, list[Any]
         columns = trainer.put_into_table(stack.features_for(number))
     layer_input = LayerInput(columns, layer.reweighting)
     models: dict[int, list[Any]] = {}
-    for kind, group in by_kind({i: layer.trained.members[i] for i in kept}):
-        with_models = {i: (member, layer.trained.models[i]) for i, member in group.items()}
+    for kind, group in by_kind({i: layer.members[i] for i in kept}):
+        with_models = {i: (member, layer.models[i]) for i, member in group.items()}
         models |= kind.refit(with_models, trainer, layer_input, number)
     return models

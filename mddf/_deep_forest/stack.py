@@ -24,9 +24,12 @@ MOST_COLUMNS = 300
 _N_LATER_FORESTS = 2
 
 
-@dataclass(frozen=True)
-class OutOfFoldLayer:
-    """Members that were trained on all folds, with their predictions of the held-out rows."""
+@dataclass
+class LayerEvidence:
+    """Members that were trained on folds, with their predictions of the held-out rows.
+
+    A layer of the stack also has votes, exponents, and the input that it gives the next layer.
+    """
 
     members: Sequence[Member]
     vectors: np.ndarray  # (n_members, n_samples, n_columns)
@@ -42,6 +45,19 @@ class OutOfFoldLayer:
     # By the numbers of members with early stopping: vectors like `vectors`, with numbers of rounds
     # that are chosen without the held-out rows. Figures are made from them.
     blind_vectors: dict[int, np.ndarray] = field(default_factory=dict)
+    # Set by `weigh`: vectors raised to the exponents of the members.
+    votes: np.ndarray = field(default_factory=lambda: np.empty((0, 0, 0)))
+    exponents: list[float] = field(default_factory=list)
+    reweighting: np.ndarray | None = None  # (n_samples,): factors of the samples' weights
+    inputs: list[int] = field(default_factory=list)  # members whose vectors are passed on
+    # Weights of the mean of these vectors, if only the mean is passed on.
+    average_weights: np.ndarray | None = None
+    features: Features | None = None  # input of the next layer
+
+    def weigh(self, task: Task) -> None:
+        """Fit the exponents of the members."""
+        self.exponents = [task.member_exponent(vectors) for vectors in self.vectors]
+        self.votes = np.stack([*map(task.sharpened, self.vectors, self.exponents)])
 
     @property
     def figure_vectors(self) -> list[np.ndarray]:
@@ -69,7 +85,7 @@ class OutOfFoldLayer:
     @classmethod
     def from_stored(
         cls, members: list[Member], trainer: FoldTrainer, parts: Sequence[Any]
-    ) -> OutOfFoldLayer:
+    ) -> LayerEvidence:
         """Restore a layer of some of these members from the parts of `to_store`."""
         names, vectors, models, seconds, pruned, strength, importances, blind_vectors = parts
         by_name = {member.name: member for member in members}
@@ -93,37 +109,15 @@ class OutOfFoldLayer:
             blind_vectors={int(number): blind for number, blind in blind_vectors.items()},
         )
 
-
-@dataclass
-class GrownLayer:
-    """A trained layer in the stack, with the input that it gives the next layer."""
-
-    trained: OutOfFoldLayer
-    votes: np.ndarray  # like the vectors, raised to the members' exponents
-    exponents: list[float]
-    seconds: np.ndarray  # (n_members,)
-    reweighting: np.ndarray | None = None  # (n_samples,): factors of the samples' weights
-    inputs: list[int] = field(default_factory=list)  # members whose vectors are passed on
-    # Weights of the mean of these vectors, if only the mean is passed on.
-    average_weights: np.ndarray | None = None
-    features: Features | None = None  # input of the next layer
-
-    @classmethod
-    def from_out_of_fold(cls, task: Task, layer: OutOfFoldLayer) -> GrownLayer:
-        """Fit the exponents of the members."""
-        exponents = [task.member_exponent(vectors) for vectors in layer.vectors]
-        votes = map(task.sharpened, layer.vectors, exponents)
-        return cls(layer, np.stack(list(votes)), exponents, layer.seconds)
-
     def best_forests(self, task: Task) -> list[ForestMember]:
         """Forests of least loss, which are the members of later layers."""
         losses = [
             (task.mean_loss(vote), i)
-            for i, (member, vote) in enumerate(zip(self.trained.members, self.votes, strict=True))
+            for i, (member, vote) in enumerate(zip(self.members, self.votes, strict=True))
             if member.for_later_layers()
         ]
         best = sorted(losses)[:_N_LATER_FORESTS]
-        return members_of_later_layers(self.trained.members[i] for i in sorted(i for _, i in best))
+        return members_of_later_layers(self.members[i] for i in sorted(i for _, i in best))
 
 
 @dataclass(frozen=True)
@@ -157,16 +151,16 @@ class Stack:
 
     def __init__(self, trainer: FoldTrainer) -> None:
         self.trainer = trainer
-        self.layers: list[GrownLayer] = []
+        self.layers: list[LayerEvidence] = []
 
-    def average_with(self, layer: GrownLayer) -> Average:
+    def average_with(self, layer: LayerEvidence) -> Average:
         """Average of the layers so far and another one."""
         layers = [*self.layers, layer]
         votes = [vote for grown in layers for vote in grown.votes]
         task = self.trainer.task
         return Average.from_votes(task, votes, task.member_weights(votes))
 
-    def add(self, layer: GrownLayer, average: Average) -> None:
+    def add(self, layer: LayerEvidence, average: Average) -> None:
         """Add a layer, with the average that includes it."""
         self.layers.append(layer)
         self.average = average
@@ -177,7 +171,7 @@ class Stack:
 
     def figure_vectors(self) -> list[np.ndarray]:
         """Vectors of the members of all layers from which figures are made."""
-        return [vectors for layer in self.layers for vectors in layer.trained.figure_vectors]
+        return [vectors for layer in self.layers for vectors in layer.figure_vectors]
 
     def margins(self) -> np.ndarray | None:
         """Margins of the average; None if the task has none."""
@@ -185,12 +179,12 @@ class Stack:
 
     def weights_by_layer(self) -> list[np.ndarray]:
         """Weights of the members of each layer."""
-        ends = np.cumsum([len(layer.trained.members) for layer in self.layers])
+        ends = np.cumsum([len(layer.members) for layer in self.layers])
         return np.split(self.average.weights, ends[:-1])
 
     def has_weighted_forest(self) -> bool:
         """Whether a forest has a weight above 0."""
-        members = [member for layer in self.layers for member in layer.trained.members]
+        members = [member for layer in self.layers for member in layer.members]
         return any(
             weight > 0 and member.for_later_layers() is not None
             for member, weight in zip(members, self.average.weights, strict=True)
@@ -201,7 +195,7 @@ class Stack:
         before = self.layers[number - 1]
         if before.features is None:
             self._choose_inputs(number - 1)
-            vectors = columns_of(before.trained.vectors[before.inputs], before.average_weights)
+            vectors = columns_of(before.vectors[before.inputs], before.average_weights)
             before.features = self.trainer.bin_features(vectors)
         return before.features
 
@@ -210,7 +204,7 @@ class Stack:
         layer = self.layers[number]
         weights = self.weights_by_layer()[number]
         layer.inputs = np.flatnonzero(weights if weights.any() else weights + 1).tolist()
-        if len(layer.inputs) > MOST_COLUMNS // layer.trained.vectors.shape[2]:
+        if len(layer.inputs) > MOST_COLUMNS // layer.vectors.shape[2]:
             layer.average_weights = weights[layer.inputs] / weights.sum()
 
     def codes_for(self, number: int, vectors: np.ndarray) -> np.ndarray:
