@@ -22,7 +22,7 @@ from mddf._base.types import TableLike
 from mddf._base.validation import Within, finite
 from mddf._cascade.plan import LayerFolds
 from mddf._cascade.stopping import Stopper
-from mddf._fitted.base_estimators import LayeredClassifier, takes_outputs
+from mddf._fitted.base_estimators import takes_outputs
 from mddf._fitted.vector_layout import columns_of
 from mddf._resampling.sampling import canonical_order
 from mddf._targets.class_outputs import several_outputs
@@ -30,7 +30,7 @@ from mddf._targets.kernel_targets import Classes
 from mddf._targets.weights import row_weights
 from mddf._training.checkpoints import Checkpoint, fit_inputs
 from mddf._training.layer_trainer import LayerTrainer, in_time_order
-from mddf._training.layered_estimator import CONSTRAINTS, Layered, column_names
+from mddf._training.layered_estimator import CONSTRAINTS, LayeredClassifier, column_names
 
 from ._labels.growth import HISTORY, LabelForests, grow_label_forest
 from ._labels.measures import MEASURES
@@ -38,7 +38,7 @@ from ._labels.reuse import stages_with_reuse
 from ._labels.task import LabelsTask
 
 
-class MLDFClassifier(Layered, LayeredClassifier):
+class MLDFClassifier(LayeredClassifier):
     """The multi-label deep forest (MLDF), a cascade for samples with several labels.
 
     Each tree predicts all labels. The input of a layer is the features and the label vectors of

@@ -30,7 +30,6 @@ from mddf._ensemble.scoring import (
     out_of_fold_score,
     score_on_rows,
 )
-from mddf._fitted.base_estimators import LayeredClassifier
 from mddf._fitted.vector_layout import columns_of
 from mddf._members.composition import HoldsMembers
 from mddf._resampling.folds import gives_folds, is_splitter, make_folds
@@ -44,7 +43,7 @@ from mddf._training.layered_estimator import (
     CONSTRAINTS,
     BinnedInputs,
     FitInputs,
-    Layered,
+    LayeredClassifier,
     column_names,
 )
 from mddf._training.member import Member
@@ -60,7 +59,7 @@ class LayerChoice:
     reason: str
 
 
-class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
+class BaseCascade(HoldsMembers, LayeredClassifier):
     """Base class of the cascades; use one of its subclasses."""
 
     _member_list = "forests"

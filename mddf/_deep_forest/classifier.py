@@ -20,11 +20,11 @@ from mddf._deep_forest.estimator import BaseDeepForest, Target
 from mddf._deep_forest.growth import GrownDeepForest
 from mddf._ensemble.blending import by_output
 from mddf._ensemble.scoring import LOG_LOSS, MARGIN_RATIO, out_of_fold_score
-from mddf._fitted.base_estimators import LayeredClassifier, takes_outputs
+from mddf._fitted.base_estimators import takes_outputs
 from mddf._targets.class_outputs import ClassOutputs, decode_labels, several_outputs
 from mddf._targets.target_validation import class_factors, encode_labels
 from mddf._targets.weights import row_weights
-from mddf._training.layered_estimator import column_names
+from mddf._training.layered_estimator import LayeredClassifier, column_names
 from mddf._training.named_members import AUTO, Makers, named_classifiers
 from mddf._training.tasks import ClassificationTask, ClassOutputsTask, Score, Task
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,9 +19,7 @@ from mddf._base.serialization import Saved
 from mddf._base.types import TableLike
 from mddf._base.validation import check_lengths
 from mddf._binning.binner import Binner
-from mddf._binning.new_rows import NewRows
-from mddf._fitted.batching import Conversion, in_blocks
-from mddf._fitted.fitted_model import FittedStages, RunningAverage
+from mddf._fitted.batching import Conversion
 from mddf._input.reading import read_table
 from mddf._targets.class_outputs import decode_labels, several_outputs, subset_accuracy
 
@@ -96,91 +93,6 @@ def _with_hint(message: str, model: TableEstimator) -> str:
     if not hint:
         return message
     return f"{re.sub(r'{[^}]{200,}}', 'the known names', message).rstrip('.')}{hint}."
-
-
-class PredictsByStages:
-    """An estimator that stores its fitted stages, and predicts through them.
-
-    Comes before `TableEstimator` among the bases of an estimator.
-    """
-
-    n_jobs: int | None
-    categorical_features: npt.ArrayLike | None
-    n_features_in_: int
-    n_layers_: int
-    _fitted: FittedStages
-
-    @property
-    def _n_columns(self) -> int:
-        """Numbers of a vector: classes or outputs."""
-        raise NotImplementedError
-
-    def _fitted_stages(self) -> FittedStages:
-        """The fitted model."""
-        check_is_fitted(self)
-        return self._fitted
-
-    @property
-    def _binner(self) -> Binner:
-        return self._fitted.binner
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_fitted")
-
-    def _counts(self) -> Iterator[tuple[str, int, int]]:
-        fitted = self._fitted
-        width = self._n_columns
-        yield "n_features_in_", self.n_features_in_, fitted.n_raw
-        yield "n_layers_", self.n_layers_, len(fitted.stages)
-        for member in fitted.members:
-            yield "n_columns", member.n_columns, width
-        for block in fitted.trees():
-            yield "width of trees", block.width, width
-            yield "n_added", fitted.n_added, block.n_columns - fitted.n_raw
-
-    def _encode(self, X: TableLike, *, all_columns: bool = False) -> NewRows:
-        """Rows of X as the members of the stages read them."""
-        stages = self._fitted_stages()
-        table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        return stages.encode(table, all_columns=all_columns)
-
-    def _predict_in_blocks(
-        self, X: TableLike, convert: Conversion | None = None, *, finish: bool = True
-    ) -> np.ndarray:
-        """Predictions for all rows of X, each block of which is converted.
-
-        With `finish` false, they are averages before calibration, in standardised units.
-        """
-        stages = self._fitted_stages()
-        rows = self._encode(X)
-
-        def predict(first: int, end: int) -> list[np.ndarray]:
-            average = RunningAverage(stages)
-            for output in stages.run(rows.block(first, end), self.n_jobs):
-                average.add(output)
-            predictions = average.value()
-            return [stages.finish(predictions) if finish else predictions]
-
-        (predictions,) = in_blocks(rows.n_rows, stages.row_bytes, predict, convert)
-        return predictions
-
-    def _staged_predictions(
-        self, X: TableLike, convert: Conversion | None = None
-    ) -> list[np.ndarray]:
-        """Predictions for all rows after each stage, as soon as a member has a weight."""
-        stages = self._fitted_stages()
-        rows = self._encode(X)
-
-        def predict(first: int, end: int) -> list[np.ndarray]:
-            average = RunningAverage(stages)
-            staged = []
-            for output in stages.run(rows.block(first, end), self.n_jobs):
-                average.add(output)
-                if average.is_defined:
-                    staged.append(stages.finish(average.value()))
-            return staged
-
-        return in_blocks(rows.n_rows, stages.row_bytes, predict, convert)
 
 
 class ProbabilityClassifier(ClassifierMixin, TableEstimator):
@@ -301,35 +213,3 @@ def warn_of_seen(codes: np.ndarray, fingerprint_of_fit: str | None) -> None:
             "not out-of-fold, and another model trained on them would trust them too much; "
             "use fit_transform",
         )
-
-
-class LayeredClassifier(PredictsByStages, ProbabilityClassifier):
-    """A classifier with layers, which predict one after the other."""
-
-    def staged_predict_proba(self, X: TableLike) -> Iterator[np.ndarray | list[np.ndarray]]:
-        """Class probabilities after each layer.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Yields
-        ------
-        ndarray of shape (n_samples, n_classes), or a list of these if there are several outputs
-            Once for each layer that is kept and has a weight above 0, or one before it.
-        """
-        yield from map(self._by_output, self._staged_predictions(X))
-
-    def staged_predict(self, X: TableLike) -> Iterator[np.ndarray]:
-        """Predicted classes after each layer.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Yields
-        ------
-        ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
-            As often as `staged_predict_proba`.
-        """
-        yield from self._staged_predictions(X, self._most_probable)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
 from os import PathLike
@@ -15,11 +16,14 @@ from sklearn.utils._metadata_requests import MetadataRequest
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.types import TableLike
 from mddf._base.validation import COUNT, JOBS, Within, check_lengths, naming, unchanged_on_failure
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
-from mddf._fitted.base_estimators import PredictsByStages, warn_of_seen
-from mddf._fitted.batching import in_blocks
+from mddf._binning.new_rows import NewRows
+from mddf._fitted.base_estimators import ProbabilityClassifier, warn_of_seen
+from mddf._fitted.batching import Conversion, in_blocks
+from mddf._fitted.fitted_model import FittedStages, RunningAverage
 from mddf._gradient.elapsed_days import helpful_days
 from mddf._input.reading import read_table
 from mddf._input.table import Table
@@ -72,8 +76,8 @@ class BinnedInputs:
     seeds: Seeds
 
 
-class Layered(PredictsByStages, TransformerMixin):
-    """An estimator that fits layers, and whose layers transform.
+class Layered(TransformerMixin):
+    """An estimator with layers, which it fits and stores, predicts through and transforms with.
 
     Comes before scikit-learn's classes among the bases of an estimator.
     """
@@ -82,6 +86,9 @@ class Layered(PredictsByStages, TransformerMixin):
     categorical_features: Any
     max_bins: int
     n_jobs: int | None
+    n_features_in_: int
+    n_layers_: int
+    _fitted: FittedStages
     random_state: int | np.random.RandomState | None
     checkpoint: str | PathLike[str] | None
     _n_without_oof: int = 0  # models of earlier releases lack it
@@ -234,6 +241,110 @@ class Layered(PredictsByStages, TransformerMixin):
 
         (features,) = in_blocks(rows.n_rows, stages.row_bytes, predict)
         return features
+
+    @property
+    def _n_columns(self) -> int:
+        """Numbers of a vector: classes or outputs."""
+        raise NotImplementedError
+
+    def _fitted_stages(self) -> FittedStages:
+        """The fitted model."""
+        check_is_fitted(self)
+        return self._fitted
+
+    @property
+    def _binner(self) -> Binner:
+        return self._fitted.binner
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
+
+    def _counts(self) -> Iterator[tuple[str, int, int]]:
+        fitted = self._fitted
+        width = self._n_columns
+        yield "n_features_in_", self.n_features_in_, fitted.n_raw
+        yield "n_layers_", self.n_layers_, len(fitted.stages)
+        for member in fitted.members:
+            yield "n_columns", member.n_columns, width
+        for block in fitted.trees():
+            yield "width of trees", block.width, width
+            yield "n_added", fitted.n_added, block.n_columns - fitted.n_raw
+
+    def _encode(self, X: TableLike, *, all_columns: bool = False) -> NewRows:
+        """Rows of X as the members of the stages read them."""
+        stages = self._fitted_stages()
+        table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
+        return stages.encode(table, all_columns=all_columns)
+
+    def _predict_in_blocks(
+        self, X: TableLike, convert: Conversion | None = None, *, finish: bool = True
+    ) -> np.ndarray:
+        """Predictions for all rows of X, each block of which is converted.
+
+        With `finish` false, they are averages before calibration, in standardised units.
+        """
+        stages = self._fitted_stages()
+        rows = self._encode(X)
+
+        def predict(first: int, end: int) -> list[np.ndarray]:
+            average = RunningAverage(stages)
+            for output in stages.run(rows.block(first, end), self.n_jobs):
+                average.add(output)
+            predictions = average.value()
+            return [stages.finish(predictions) if finish else predictions]
+
+        (predictions,) = in_blocks(rows.n_rows, stages.row_bytes, predict, convert)
+        return predictions
+
+    def _staged_predictions(
+        self, X: TableLike, convert: Conversion | None = None
+    ) -> list[np.ndarray]:
+        """Predictions for all rows after each stage, as soon as a member has a weight."""
+        stages = self._fitted_stages()
+        rows = self._encode(X)
+
+        def predict(first: int, end: int) -> list[np.ndarray]:
+            average = RunningAverage(stages)
+            staged = []
+            for output in stages.run(rows.block(first, end), self.n_jobs):
+                average.add(output)
+                if average.is_defined:
+                    staged.append(stages.finish(average.value()))
+            return staged
+
+        return in_blocks(rows.n_rows, stages.row_bytes, predict, convert)
+
+
+class LayeredClassifier(Layered, ProbabilityClassifier):
+    """A classifier with layers, which predict one after the other."""
+
+    def staged_predict_proba(self, X: TableLike) -> Iterator[np.ndarray | list[np.ndarray]]:
+        """Class probabilities after each layer.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_samples, n_classes), or a list of these if there are several outputs
+            Once for each layer that is kept and has a weight above 0, or one before it.
+        """
+        yield from map(self._by_output, self._staged_predictions(X))
+
+    def staged_predict(self, X: TableLike) -> Iterator[np.ndarray]:
+        """Predicted classes after each layer.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
+            As often as `staged_predict_proba`.
+        """
+        yield from self._staged_predictions(X, self._most_probable)
 
 
 def column_names(classes: np.ndarray) -> list[str]:
