@@ -197,13 +197,13 @@ class BaseDeepForest(HoldsMembers, Layered):
 
         # 5. Refit the members that are kept on all samples.
         refit = self.refit and grown.has_time_to_refit()
-        kept = keep_layers(grown.stack, grown.report, grown.leaderboard, refit=refit)
+        stages, vectors = keep_layers(grown.stack, grown.report, grown.leaderboard, refit=refit)
 
         # 6. Store the model and how it was found.
         self.__dict__.update(target.attributes)
         self._fitted = FittedStages(
             binned.binner,
-            kept.stages,
+            stages,
             n_spare,
             weighs_members=True,
             calibration=average.calibration,
@@ -212,7 +212,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         )
         self._store_fit(grown)
         self._store_outcome(grown)
-        return list(map(trainer.known_vectors, kept.vectors)) if with_features else []
+        return list(map(trainer.known_vectors, vectors)) if with_features else []
 
     def _make_members(self, inputs: FitInputs, target: Target) -> list[Member]:
         """Members of the first layer."""

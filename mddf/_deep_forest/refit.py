@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
@@ -22,22 +21,17 @@ from mddf._training.member import by_kind
 _REFIT_SHARE = 0.85
 
 
-@dataclass(frozen=True)
-class KeptLayers:
-    """Layers that are kept, and the out-of-fold vectors of their members."""
-
-    stages: list[Stage]
-    vectors: list[np.ndarray]  # of each layer, shape (n_members, n_samples, n_columns)
-
-
 def keep_layers(
     stack: Stack,
     report: FitReport,
     leaderboard: Leaderboard,  # the "bytes" of its rows are set
     *,
     refit: bool,  # whether members are trained once more on all samples
-) -> KeptLayers:
-    """Keep the layers up to the last one with a weight, and the members that are needed."""
+) -> tuple[list[Stage], list[np.ndarray]]:
+    """Keep the layers up to the last one with a weight, and the members that are needed.
+
+    Returns the layers, and the out-of-fold vectors of each one's members.
+    """
     weights = stack.weights_by_layer()
     while len(weights) > 1 and not weights[-1].any():
         weights.pop()
@@ -80,7 +74,7 @@ def keep_layers(
             importances=None if number else _importances(stack.trainer, layer, models, weights[0]),
         )
         stages.append(stage)
-    return KeptLayers(stages, vectors)
+    return stages, vectors
 
 
 def _size(models: list[Any], *, is_plain: bool) -> int:

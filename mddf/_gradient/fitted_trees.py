@@ -18,7 +18,7 @@ _LEAVES_TOGETHER = 2**18
 
 
 @dataclass(frozen=True)
-class BoostedMember(FittedMember):
+class FittedBoosting(FittedMember):
     """Trees whose leaves add up to raw predictions.
 
     Attributes
@@ -35,7 +35,7 @@ class BoostedMember(FittedMember):
     @classmethod
     def from_trees(
         cls, trees: BoostedTrees, unit: float | np.ndarray, statistics: TargetStatistics | None
-    ) -> BoostedMember:
+    ) -> FittedBoosting:
         """Cut the trees into parts; raw predictions are leaf sums times `unit`."""
         part = trees.arrays["first_leaf"][:-1] // _LEAVES_TOGETHER
         starts = np.flatnonzero(np.diff(part, prepend=-1)).tolist() or [0]

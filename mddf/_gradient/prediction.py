@@ -13,7 +13,7 @@ from mddf._binning.binner import Binner
 from mddf._binning.new_rows import NewRows
 from mddf._fitted.batching import Conversion, in_blocks
 from mddf._fitted.fitted_model import FittedStages, one_stage
-from mddf._gradient.fitted_trees import BoostedMember
+from mddf._gradient.fitted_trees import FittedBoosting
 from mddf._gradient.losses import Target
 from mddf._gradient.offsets import read_offset
 from mddf._gradient.options import NEWTON, PLAIN, BoostingParameters, value_of
@@ -143,7 +143,7 @@ class BoostedPredictions(BoostingParameters):
 
     def _fitted_stages(self) -> FittedStages:
         check_is_fitted(self, "_trees")
-        member = BoostedMember.from_trees(self._trees, self._target.unit, self._statistics)
+        member = FittedBoosting.from_trees(self._trees, self._target.unit, self._statistics)
         return one_stage(self._binner, member, self._target.link)
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -17,7 +17,7 @@ from mddf._binning.categories import CategoryEncoder
 from mddf._ensemble.blending import FLOOR, Calibration
 from mddf._fitted.fitted_model import FittedMember, FittedStages, Stage
 from mddf._fitted.vector_layout import GRAIN
-from mddf._gradient.fitted_trees import BoostedMember
+from mddf._gradient.fitted_trees import FittedBoosting
 from mddf._gradient.losses import ClassificationTarget, RegressionTarget
 from mddf._gradient.target_encoding import TargetStatistics
 from mddf._gradient.trees import BoostedTrees
@@ -106,7 +106,7 @@ def _add_left_rows(graph: Graph, columns: str, stage: Stage, left: str) -> str:
 def _add_member(
     graph: Graph, rows: _StageInput, member: FittedMember, *, is_regressor: bool
 ) -> str:
-    if isinstance(member, BoostedMember):
+    if isinstance(member, FittedBoosting):
         return _add_raw_predictions(graph, rows, member)
     if member.has_trees:
         return _add_forest(graph, rows, member)
@@ -126,7 +126,7 @@ def _add_forest(graph: Graph, rows: _StageInput, member: FittedMember) -> str:
     return _add_rounded(graph, means) if member.is_rounded else means
 
 
-def _add_raw_predictions(graph: Graph, rows: _StageInput, member: BoostedMember) -> str:
+def _add_raw_predictions(graph: Graph, rows: _StageInput, member: FittedBoosting) -> str:
     raw = _add_raw_sums(graph, rows, member.models, member.statistics)
     if isinstance(member.unit, np.ndarray):
         return graph.add("Mul", raw, member.unit)
