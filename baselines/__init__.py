@@ -3,7 +3,10 @@
 For practical use, `mddf.GradientBoostingClassifier` is better than the boosting algorithms here.
 """
 
-from mddf._base.serialization import publish
+from mddf._base.serialization import publish, share_modules
+
+if __name__ != "mddf.baselines":  # the folder of a clone, imported by its own name
+    share_modules(__name__, "mddf.baselines")
 
 from .adaboost import AdaBoostClassifier
 from .adaboost_rho import AdaBoostRhoClassifier

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from numbers import Integral
 from typing import Any
 
@@ -19,7 +20,9 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from mddf import _core
 from mddf._base.elementary import exp, log
 from mddf._base.messages import short
+from mddf._base.types import TableLike
 from mddf._base.validation import Within, finite
+from mddf._targets.target_validation import all_weights, known_labels
 
 from ._boosting.base import BaseBoostingClassifier
 from ._boosting.early_stopping import Monitor
@@ -131,6 +134,11 @@ class AdaBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
     See Also
     --------
     DeepBoostClassifier : Adds penalties by the complexity of a tree.
+
+    References
+    ----------
+    Y. Freund and R. E. Schapire, "A decision-theoretic generalization of on-line learning and an
+    application to boosting", Journal of Computer and System Sciences 55, 119-139, 1997.
 
     Examples
     --------
@@ -267,6 +275,50 @@ class AdaBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
             if isinstance(candidate.learner, WeakTrees):
                 notes["tree_size"] = candidate.learner.size
             yield Round(candidate.learner, candidate.index, sign * step, notes)
+
+    def staged_sample_weight(
+        self, X: TableLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+    ) -> Iterator[FloatArray]:
+        """Yield the weights D_t of the training rows in every round, and after the last one.
+
+        Rows that are hard to classify get large weights in later rounds. With mislabelled rows,
+        the largest weights point to candidates.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The training rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights in fit.
+
+        Yields
+        ------
+        array of shape (n_samples,) or (n_samples, n_classes)
+            ``n_iter_ + 1`` times. The sum of the weights is 1. With more than two classes, there
+            is a column for each class against the rest; one that stopped earlier keeps its last
+            weights.
+
+        Examples
+        --------
+        >>> from mddf.baselines import AdaBoostClassifier
+        >>> X, y = [[0], [1], [2], [3]], [0, 1, 1, 0]
+        >>> model = AdaBoostClassifier(2).fit(X, y)
+        >>> [D.round(3).tolist() for D in model.staged_sample_weight(X, y)][:2]
+        [[0.25, 0.25, 0.25, 0.25], [0.167, 0.167, 0.167, 0.5]]
+        """
+        weight = all_weights(sample_weight, len(self._read_new_rows(X)))
+        codes = known_labels(y, self.classes_, len(weight))
+        n_classes = len(self.classes_)
+        signs = 2.0 * codes - 1 if n_classes == 2 else 2.0 * np.eye(n_classes)[codes] - 1
+        if n_classes > 2:
+            weight = weight[:, None]
+        for decision in chain([np.zeros_like(signs)], self.staged_decision_function(X)):
+            margin = signs * decision
+            # The smallest margin is subtracted, so that weights do not underflow.
+            distribution = weight * exp(margin.min(axis=0) - margin)
+            yield distribution / distribution.sum(axis=0)
 
     @property
     def estimators_(self) -> list[Any]:

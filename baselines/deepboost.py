@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from mddf._base.elementary import exp, log
 from mddf._base.validation import Within, finite, resolve_named
@@ -18,7 +18,7 @@ from ._boosting.base import BaseBoostingClassifier
 from ._boosting.complexity import Complexity, complexity_table
 from ._boosting.early_stopping import Monitor
 from ._boosting.ensemble import Ensemble, History, Round
-from ._boosting.losses import LOSSES
+from ._boosting.losses import loss_of
 from ._boosting.search import LEAST_ERROR, TreeSearch, UsedTrees
 from ._boosting.steps import exact_step, majorizer_step
 from ._boosting.weak_learners import FloatArray, WeakTrees
@@ -37,7 +37,7 @@ NAMED_SETTINGS: dict[str, dict[str, object]] = {
 class DeepBoostClassifier(BaseBoostingClassifier):
     r"""DeepBoost of Cortes, Mohri and Syed (2014).
 
-    Greedy coordinate descent on their equation 4,
+    Greedy coordinate descent on equation 4 of the paper [1]_,
 
         F(alpha) = sum_i w_i Phi(1 - y_i f(x_i)) + sum_j (lambda r_j + beta) |alpha_j|,
 
@@ -50,8 +50,10 @@ class DeepBoostClassifier(BaseBoostingClassifier):
     ----------
     n_estimators : int, default=100
         Number of rounds.
-    loss : {"exponential", "logistic"}, default="exponential"
-        Phi(u) = e^u or log2(1 + e^u).
+    loss : {"exponential", "logistic"} or object, default="exponential"
+        Phi(u) = e^u or log2(1 + e^u), of u = 1 - y f. An object has methods ``value(u)`` and
+        ``derivative(u)`` of an array, for another convex, increasing, differentiable Phi. All
+        steps are then exact.
     beta : float, default=1e-3
         Penalty of a unit of absolute weight, >= 0.
     lambda_ : float, default=1e-3
@@ -66,7 +68,7 @@ class DeepBoostClassifier(BaseBoostingClassifier):
     search : {"layerwise", "greedy"}, default="layerwise"
         "layerwise", as in the paper, takes the best of these trees: the best stump over all
         features and thresholds, and for each further depth the best tree that adds a layer of
-        leaves to the one before. "greedy", as in the public reference implementation, grows one
+        leaves to the one before. "greedy", as in the reference implementation, grows one
         tree in breadth-first order and splits a node if that lowers eps + P / 2. Ignored with
         "stumps".
     complexity : {"paper", "reference"} or callable, default="paper"
@@ -76,7 +78,8 @@ class DeepBoostClassifier(BaseBoostingClassifier):
         rows, so that weights count as copies.
     step : {"majorizer", "exact"}, default="majorizer"
         "majorizer" is the closed form of the paper, which is exact for the exponential loss and
-        too short for the logistic loss. "exact" searches for the minimum along the coordinate.
+        too short for the logistic loss. It does not exist for a loss that is an object. "exact"
+        searches for the minimum along the coordinate.
     categorical_features : "from_dtype", array of bool, int or str, or None, default="from_dtype"
         Which features are categories: a mask, column numbers or names. "from_dtype" takes a
         DataFrame's columns of categories or strings. A split separates one category from
@@ -120,6 +123,11 @@ class DeepBoostClassifier(BaseBoostingClassifier):
     --------
     AdaBoostClassifier : The case beta = lambda = 0 with the exponential loss.
 
+    References
+    ----------
+    .. [1] C. Cortes, M. Mohri and U. Syed, "Deep boosting", ICML 2014, PMLR 32(2), 1179-1187. The
+       reference implementation is https://github.com/google/deepboost.
+
     Examples
     --------
     >>> import numpy as np
@@ -133,7 +141,7 @@ class DeepBoostClassifier(BaseBoostingClassifier):
 
     _parameter_constraints: dict[str, Any] = {
         **BaseBoostingClassifier._parameter_constraints,
-        "loss": [StrOptions({"exponential", "logistic"})],
+        "loss": [StrOptions({"exponential", "logistic"}), HasMethods(["value", "derivative"])],
         "beta": [finite()],
         "lambda_": [finite()],
         "hypotheses": [StrOptions({"trees", "stumps"})],
@@ -147,7 +155,7 @@ class DeepBoostClassifier(BaseBoostingClassifier):
         self,
         n_estimators: int = 100,
         *,
-        loss: str = "exponential",
+        loss: Any = "exponential",
         beta: float = 1e-3,
         lambda_: float = 1e-3,
         hypotheses: str = "trees",
@@ -206,9 +214,9 @@ class DeepBoostClassifier(BaseBoostingClassifier):
         return cls(**resolve_named(name, NAMED_SETTINGS, {}, params))
 
     def _loss(self, margin: FloatArray) -> FloatArray:
-        return LOSSES[self.loss].value(1 - margin)
+        return loss_of(self.loss).value(1 - margin)
 
-    def _link(self) -> str:
+    def _link(self) -> Any:
         return self.loss
 
     def _boost(
@@ -225,9 +233,10 @@ class _Descent:
     def __init__(
         self, params: DeepBoostClassifier, X: FloatArray, y: FloatArray, sample_weight: FloatArray
     ) -> None:
-        self.loss = LOSSES[params.loss]
+        self.loss = loss_of(params.loss)
         # The closed form is exact for the exponential loss.
-        self.exact = params.step == "exact" and params.loss != "exponential"
+        named = isinstance(params.loss, str)
+        self.exact = not named or (params.step == "exact" and params.loss != "exponential")
         stumps = params.hypotheses == "stumps"
         complexity = complexity_table(
             params.complexity,
@@ -268,6 +277,8 @@ class _Descent:
         while not is_perfect:
             log_slope = self.log_weight + self.loss.log_derivative(self.u)
             shift = log_slope.max()
+            if shift == -np.inf:  # Phi is flat: all margins are large enough
+                return
             slope = exp(log_slope - shift)
             total = slope.sum()
             # 1 / S, which is infinite once S has underflowed.

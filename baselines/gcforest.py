@@ -70,8 +70,9 @@ class GCForestClassifier(BaseCascade):
     transform_layers : {"last", "all"}, int or array of int, default="last"
         Layers whose features `transform` returns, by their positions as in a list: 0 is the first
         layer, which has the number 1 in names and in ``history_["layer"]``, and -1 is the last.
-    transform_forests : {"mean", "each"}, default="mean"
+    transform_forests : {"mean", "each", "boosted"}, default="mean"
         Whether the features are the mean class vector of a layer's forests or all of them.
+        "boosted" is the same as "mean" here, since only the last layer has a coefficient.
     grains : list of slices or arrays of int, default=None
         Groups of features that the layers use in turn, such as ``grains_`` of a
         `MultiGrainedScanner`. With None, every layer uses all features. Early stopping waits until

@@ -26,7 +26,7 @@ from ._boosting.weak_learners import TIE, FloatArray, Learner, Learners
 
 
 class LPBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
-    r"""LPBoost of Demiriz, Bennett and Shawe-Taylor.
+    r"""LPBoost, boosting by linear programs.
 
     Maximises the soft margin of a convex combination f = sum_j alpha_j h_j,
 
@@ -110,6 +110,11 @@ class LPBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
 
     HiGHS, which solves the programs, cannot be interrupted: Ctrl-C takes effect when the program
     of the round is solved, which may take long with very many rows.
+
+    References
+    ----------
+    A. Demiriz, K. P. Bennett and J. Shawe-Taylor, "Linear programming boosting via column
+    generation", Machine Learning 46, 225-254, 2002.
 
     Examples
     --------

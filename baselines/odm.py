@@ -30,7 +30,7 @@ _MOST_HALVINGS = 50
 
 
 class ODMClassifier(Saved, ClassifierMixin, BaseEstimator):
-    r"""Optimal margin distribution machine of Zhang and Zhou, equation 52 of mdDF.
+    r"""Optimal margin distribution machine of Zhang and Zhou, equation 52 of mdDF's preprint.
 
     A linear classifier that keeps the margins z_i = y_i (w x_i + b) within a band around 1::
 

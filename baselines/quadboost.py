@@ -21,7 +21,7 @@ from ._boosting.weak_learners import FloatArray, Learner
 
 
 class QuadBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
-    r"""QuadBoost of Germain, Lacasse, Laviolette, Marchand and Shanian.
+    r"""QuadBoost, boosting with the quadratic loss.
 
     Greedy coordinate descent on the quadratic risk of f = sum_j alpha_j h_j over a finite set of
     learners, without weights on the examples::
@@ -100,6 +100,11 @@ class QuadBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
     Probabilities are (1 + f) / 2, clipped to [0, 1]: the expected quadratic loss is lowest at
     f = 2 p - 1. With more than two classes, these values are projected to the nearest point of the
     simplex.
+
+    References
+    ----------
+    L. Fortier-Dubois, F. Laviolette, M. Marchand, L.-E. Robitaille and J.-F. Roy, "Efficient
+    learning of ensembles with QuadBoost", arXiv:1506.02535, 2015.
 
     Examples
     --------

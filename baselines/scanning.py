@@ -56,8 +56,9 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
     windows : "auto" or list of int or tuple, default="auto"
         Sizes of windows; a number is the side of a square. "auto" is the rule of gcForest: 1/16,
         1/8 and 1/4 of a sequence's length, or of an image's pixels. For images of 28 x 28 pixels,
-        these windows have sides of 7, 10 and 14 pixels (the authors' settings for MNIST have 13 in
-        place of 14). Sides are at least 1, and equal sizes are used once.
+        these windows have sides of 7, 10 and 14 pixels (the settings for MNIST in
+        github.com/kingfengji/gcForest have 13 in place of 14). Sides are at least 1, and equal
+        sizes are used once.
     strides : int or list of int or tuple, default=1
         Steps from a window to the next: a number for all sizes, or an entry for each size.
     shape : None, (length,) or (height, width), default=None

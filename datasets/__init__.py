@@ -6,7 +6,10 @@
 (150, 4)
 """
 
-from mddf._base.serialization import publish
+from mddf._base.serialization import publish, share_modules
+
+if __name__ != "mddf.datasets":  # the folder of a clone, imported by its own name
+    share_modules(__name__, "mddf.datasets")
 
 from ._dataset import Dataset
 from ._errors import DataFileError, DataFileNotFoundError

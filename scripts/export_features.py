@@ -9,10 +9,10 @@
     python scripts/export_features.py letter --representation kernel --components 20
 
 --representation "vectors" are class vectors: out-of-fold for training rows, and the result of
-`transform` for test rows. "leaves" has a column of zeros and ones for each leaf of a layer, and
-"kernel" the leading eigenvectors of the layer's forest kernel. The trees of both have seen the
-labels of the training rows. Leaves are sparse: their .npz files can be read by
-`scipy.sparse.load_npz`.
+`transform` for test rows; with --forests boosted, the boosted features of the mdDF paper. "leaves"
+has a column of zeros and ones for each leaf of a layer, and "kernel" the leading eigenvectors of
+the layer's forest kernel. The trees of both have seen the labels of the training rows. Leaves are
+sparse: their .npz files can be read by `scipy.sparse.load_npz`.
 
 Sets without a standard split, and CSV files without --test-csv (whose rows need no labels), are
 split at random. The files train and test are .npz (X, y, rows, names and, with --raw, X_raw), or
@@ -53,7 +53,7 @@ def parse(argv=None):
         overwrite=False, representation="vectors", components=10,
         checks={"representation": REPRESENTATIONS,
                 "estimator": ("mddf", "gcforest", "deepforest"), "layers": layers,
-                "forests": ("mean", "each"), "format": FORMATS, "test_csv": Path,
+                "forests": ("mean", "each", "boosted"), "format": FORMATS, "test_csv": Path,
                 "task": tuple(scores.DEFAULTS)},
         quick={"n_estimators": 5, "n_layers": 2},
     )  # fmt: skip

@@ -66,7 +66,7 @@ def tree_complexity(size: Any, n_samples: float, n_features: int) -> Any:
 
 
 def reference_complexity(size: Any, n_samples: float, n_features: int) -> Any:
-    """Compute the complexity of trees by the formula of the public reference implementation.
+    """Compute the complexity of trees by the formula of github.com/google/deepboost.
 
     sqrt((2 n + 1) log2(d + 2) ln(m) / m), smaller than :func:`tree_complexity` by about the
     square root of 2, with the same arguments; 0 where the logarithm is negative.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from mddf._base.messages import short
 from mddf._trees.nodes import LEAF, Nodes
 from mddf.export._boosting import add_softmax
 from mddf.export._graph import Graph
@@ -31,6 +32,11 @@ class VoteGraph:
     columns_of_levels: list[int] = []
 
     def __init__(self, model: BaseEstimator) -> None:
+        if not isinstance(model._link(), str):
+            raise TypeError(
+                "to_onnx cannot export a loss that is an object, which is Python code; got "
+                f"{type(model).__name__} with loss={short(model._link())}"
+            )
         self.model = model
         self.binner = model._binner
         self.n_outputs = len(model.classes_)

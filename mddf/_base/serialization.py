@@ -7,8 +7,10 @@ registered name, and public classes and functions under the module that users im
 from __future__ import annotations
 
 import copyreg
+import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from pkgutil import walk_packages
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
@@ -47,6 +49,23 @@ def publish(namespace: dict[str, Any]) -> None:
         )
 
     namespace["__dir__"] = public_names
+
+
+def share_modules(name: str, package: str) -> None:
+    """Let the modules of an installed package also be imported under another name.
+
+    The folders ``baselines`` and ``datasets`` of a clone are installed as packages of mddf. If
+    Python is started in the clone, ``import baselines`` runs the folder's ``__init__.py`` again.
+    It calls this function first, so that there is one class of each name, and not two of which
+    isinstance, pickle and stored models know only one.
+    """
+    installed = import_module(package)
+    modules = {name: installed}
+    for found in walk_packages(installed.__path__, f"{package}."):
+        # __main__ is a command: importing it would run it.
+        if not found.name.endswith(".__main__"):
+            modules[name + found.name.removeprefix(package)] = import_module(found.name)
+    sys.modules.update(modules)
 
 
 def register_serializable(name: str) -> Callable[[Kind], Kind]:

@@ -78,7 +78,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         "calibrate": ["boolean"],
         "scoring": [StrOptions({*get_scorer_names(), MARGIN_RATIO}), callable, None],
         "transform_layers": [StrOptions({"last", "all"}), Integral, "array-like"],
-        "transform_forests": [StrOptions({"mean", "each"})],
+        "transform_forests": [StrOptions({"mean", "each", "boosted"})],
         "grains": ["array-like", None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "rules": [LayerRules, None],
@@ -408,9 +408,18 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         return self._layer_features(X)
 
     def _join_layers(self, vectors: list[np.ndarray]) -> np.ndarray:
-        weights = None if self.transform_forests == "each" else np.ones(len(vectors[0]))
         chosen = self._chosen_layers(self.n_layers_)
+        if self.transform_forests == "boosted":
+            return np.hstack([self._boosted_features(vectors, number) for number in chosen])
+        weights = None if self.transform_forests == "each" else np.ones(len(vectors[0]))
         return np.hstack([columns_of(vectors[number], weights) for number in chosen])
+
+    def _boosted_features(self, vectors: list[np.ndarray], layer: int) -> np.ndarray:
+        """Sum of the layers' mean vectors by the coefficients after a layer, numbered from 0."""
+        alphas = self._cascade.alphas[layer]
+        equal = np.ones(len(vectors[0]))
+        means = (columns_of(vectors[number], equal) for number in range(layer + 1))
+        return sum(alpha * mean for alpha, mean in zip(alphas, means, strict=True))
 
     def get_feature_names_out(self, input_features: npt.ArrayLike | None = None) -> np.ndarray:
         """Names of the columns that `transform` returns.
@@ -423,12 +432,13 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         Returns
         -------
         ndarray of str
-            Such as "layer1_setosa", or "layer1_forest3_setosa" for the vectors of each forest;
-            layers and forests are counted from 1. Characters that XGBoost and LightGBM refuse in
-            names, such as "<" and "[", become "_".
+            Such as "layer1_setosa", "layer1_boosted_setosa" for boosted features, or
+            "layer1_forest3_setosa" for the vectors of each forest; layers and forests are counted
+            from 1. Characters that XGBoost and LightGBM refuse in names, such as "<" and "[",
+            become "_".
         """
         check_is_fitted(self)
-        parts = [""]
+        parts = ["boosted_" if self.transform_forests == "boosted" else ""]
         if self.transform_forests == "each":
             parts = [f"forest{i + 1}_" for i in range(self._cascade.layout.n_forests)]
         names = [

@@ -69,12 +69,12 @@ class MDDFClassifier(BaseCascade):
     alpha : {"simplex", "stagewise", "mean-margin"} or callable, default="simplex"
         Rule for the coefficients. "simplex": stochastic gradient descent over the coefficients of
         all layers, which are not negative and have sum 1. "stagewise": descent over the last
-        coefficient only, as in the algorithm of the paper, which in effect stops after the first
-        layer. "mean-margin": half the logarithm of (1 + g) / (1 - g) for the layer's mean margin
-        g. A callable is called after each layer as ``alpha(margins, alphas, sample_weight)``, with
-        the out-of-fold margins of each layer alone, of shape (n_samples, n_layers), and the
-        coefficients before, of shape (n_layers - 1,). It returns the coefficients of all layers,
-        which are not negative.
+        coefficient only, as in the algorithm of the paper. On four of five data sets measured,
+        later layers then get coefficients near 0. "mean-margin": half the logarithm of
+        (1 + g) / (1 - g) for the layer's mean margin g. A callable is called after each layer as
+        ``alpha(margins, alphas, sample_weight)``, with the out-of-fold margins of each layer
+        alone, of shape (n_samples, n_layers), and the coefficients before, of shape
+        (n_layers - 1,). It returns the coefficients of all layers, which are not negative.
     target_margin : float, default=0.9
         r in the loss, between 0 and 1.
     mu : float, default=0.1
@@ -131,8 +131,10 @@ class MDDFClassifier(BaseCascade):
     transform_layers : {"last", "all"}, int or array of int, default="last"
         Layers whose features `transform` returns, by their positions as in a list: 0 is the first
         layer, which has number 1 in names and in ``history_["layer"]``, and -1 the last one.
-    transform_forests : {"mean", "each"}, default="mean"
-        Whether the features are the mean class vector of a layer's forests or all of them.
+    transform_forests : {"mean", "each", "boosted"}, default="mean"
+        Features of a layer: the mean class vector of its forests, the vectors of all of them, or
+        the sum of the mean vectors of all layers up to this one, multiplied by the coefficients
+        that they had after it: the boosted features f_t = sum_l alpha_l h_l of the paper.
     grains : list of slices or arrays of int, default=None
         Groups of features that the layers get in turn, such as the ``grains_`` of a multi-grained
         scanner. None: all layers get all features. Early stopping waits until each group had a
@@ -210,14 +212,20 @@ class MDDFClassifier(BaseCascade):
     sample's neighbours, which come from trees that saw the sample's own label. Their figures may
     be a little too good if labels are noisy, or too low if they are not.
 
+    The defaults are choices of this project. :meth:`named` makes the algorithm of the paper, and
+    says what it leaves open.
+
     The margin of a sample is the probability of its own class minus the largest one of another
     class. With g_t the out-of-fold margins of layer t, the loss of ``z = sum_t alpha_t g_t`` is
-    ``(z - r)^2 / r^2`` up to r and ``mu (z - r)^2 / (1 - r)^2`` above.
+    ``(z - r)^2 / r^2`` up to r and ``mu (z - r)^2 / (1 - r)^2`` above. If `alpha` is "mean-margin"
+    or a callable, the weights of the next layer use the loss of ``z / sum_t alpha_t``.
 
     References
     ----------
-    .. [1] S.-H. Lv, L. Yang and Z.-H. Zhou, "A refined margin distribution analysis for forest
-       representation learning", NeurIPS 2019.
+    .. [1] S.-H. Lyu, L. Yang and Z.-H. Zhou, "A refined margin distribution analysis for forest
+       representation learning", NeurIPS 2019. Equations, algorithms and tables are numbered as in
+       its preprint, "Forest representation learning guided by margin distribution",
+       arXiv:1905.03052v1.
 
     Examples
     --------
@@ -312,12 +320,14 @@ class MDDFClassifier(BaseCascade):
 
         The defaults of this class differ from the paper: only a quarter of a sample's weight
         depends on its loss, forests have no depth limit, and a layer may pass on the vectors of
-        each forest. All named cascades undo this: they have ``strength=1``,
+        each forest. All named cascades undo this; samples are still drawn by each tree, within
+        the folds, and not once before the folds. Named cascades have ``strength=1``,
         ``augmentation="mean"``, ``reweighting="resample"`` and ``depth_step=8``, and stop by
         out-of-fold accuracy (``scoring=None``, ``tol=0.0``).
 
         The paper leaves three choices open. The literal descent over the last coefficient gives
-        later layers coefficients near 0, so that "paper" descends over all coefficients. The paper
+        later layers coefficients near 0 on most data sets, so that "paper" descends over all
+        coefficients, under the constraint of the theory. The paper
         has no values but grids for three parameters, from which cross-validation on training rows
         should choose: `target_margin` from 0.7 to 0.95 in steps of 0.05; `mu` of 0.01, 0.05 and
         0.1; `depth_step` of 2, 4, 8 and 16. It has no stopping rule.
@@ -326,9 +336,10 @@ class MDDFClassifier(BaseCascade):
         ----------
         name : str
             "paper" (coefficients on the simplex, as in the theory), "paper-stagewise" (the literal
-            line 6 of Algorithm 2), "paper-mean-margin" (the rule of code that the authors
-            released), and of Table 3 "SF" (four random forests), "ST" (stacking: later layers see
-            only class vectors) and "NP" (no preconc: later layers see only the features).
+            line 6 of Algorithm 2), "paper-mean-margin" (AdaBoost's formula, with the mean margin
+            in place of the edge), and of Table 3 "SF" (four random forests), "ST" (stacking: later
+            layers see only class vectors) and "NP" (no preconc: later layers see only the
+            features).
         **params
             Other parameters. They replace `depth_step`, `scoring` and `tol`, but not the settings
             that make a cascade the named one.

@@ -91,6 +91,12 @@ class ShardRows(BoostingRows):
         ranks = global_ranks(self.y, self.train, self.communicator)
         return hashes_with(self.row_keys, ranks[:, None])
 
+    # Not cached: in Python 3.11, a thread that waits for others in a cached property would keep
+    # them from computing theirs.
+    @property
+    def draw_keys(self) -> np.ndarray:
+        return self.keys
+
     def least_loss(self, target: Target) -> float:
         """Mean least loss over all shards, not to the last bit: it is used in warnings only."""
         weights = self.train_weights

@@ -221,7 +221,7 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
        libraries of models", ICML 2004.
     .. [2] C. Guo, G. Pleiss, Y. Sun and K. Q. Weinberger, "On calibration of modern neural
        networks", ICML 2017.
-    .. [3] S.-H. Lv, L. Yang and Z.-H. Zhou, "A refined margin distribution analysis for forest
+    .. [3] S.-H. Lyu, L. Yang and Z.-H. Zhou, "A refined margin distribution analysis for forest
        representation learning", NeurIPS 2019.
     .. [4] C. Williams and M. Seeger, "Using the Nystroem method to speed up kernel machines",
        NIPS 2000.

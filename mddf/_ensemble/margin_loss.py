@@ -1,7 +1,7 @@
 """Margin-distribution loss, coefficients that minimise it, and sample weights from it.
 
-Source: S.-H. Lv, L. Yang and Z.-H. Zhou, "A refined margin distribution analysis for forest
-representation learning", NeurIPS 2019.
+Source: S.-H. Lv, L. Yang and Z.-H. Zhou, "Forest representation learning guided by margin
+distribution", arXiv:1905.03052v1, 2019.
 """
 
 from __future__ import annotations

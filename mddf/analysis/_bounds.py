@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from mddf._base.messages import short
 from mddf._base.validation import naming
 from mddf.analysis._checks import (
+    check_count,
     check_norm_order,
     check_number,
     checked_margins,
@@ -172,6 +173,10 @@ def deepboost_bound(
     ValueError
         If a parameter is out of range or the weights are all 0.
 
+    Notes
+    -----
+    Source: C. Cortes, M. Mohri and U. Syed, "Deep boosting", ICML 2014.
+
     Examples
     --------
     >>> margins = [0.6, 0.7, 0.8, 0.9] * 5000
@@ -216,9 +221,11 @@ def quadboost_bound(
     With probability at least 1 - delta over the sample, for every vote,
 
         P(y f <= 0) <= mean((1 - y f)^2) + 4 l n^(1 - 1/p) |alpha|_p R
-            + sqrt(ln(pi^2 (n + 1)^2 / (6 delta)) / (2 m)) + sqrt(ln(log2(2 |alpha|_p)) / m),
+            + sqrt(ln(pi^2 (n + 1)^2 / (3 delta)) / (2 m)) + sqrt(ln(log2(2 |alpha|_p)) / m),
 
-    with n learners and l = 2, the Lipschitz constant of the quadratic loss clipped at 1.
+    with n learners and l = 2, the Lipschitz constant of the quadratic loss clipped at 1. The paper
+    prints 6 delta in place of 3 delta. The union over all norms costs a factor of 2, as in
+    :func:`rademacher_margin_bound` with `all_rho`.
 
     Parameters
     ----------
@@ -244,11 +251,16 @@ def quadboost_bound(
     ValueError
         If a parameter is out of range.
 
+    Notes
+    -----
+    Source: L. Fortier-Dubois, F. Laviolette, M. Marchand, L.-E. Robitaille and J.-F. Roy,
+    "Efficient learning of ensembles with QuadBoost", arXiv:1506.02535, 2015.
+
     Examples
     --------
     >>> margins = [0.6, 0.7, 0.8, 0.9] * 5000
     >>> round(quadboost_bound(margins, alpha=[0.6, 0.4], complexity=0.01), 3)
-    0.167
+    0.168
     """
     sample = checked_margins(margins, 1.0, delta)
     check_norm_order(p)
@@ -263,18 +275,17 @@ def quadboost_bound(
     return float(
         np.mean((1 - sample) ** 2)
         + 4 * 2 * n ** (1 - 1 / p) * max(norm, 0.5) * complexity
-        + np.sqrt(np.log(np.pi**2 * (n + 1) ** 2 / (6 * delta)) / (2 * m))
+        + np.sqrt(np.log(np.pi**2 * (n + 1) ** 2 / (3 * delta)) / (2 * m))
         + np.sqrt(np.log(np.log2(2 * max(norm, 1.0))) / m)
     )
 
 
 def margin_distribution_bound(
-    margins: ArrayLike, log_size: float, delta: float = 0.05
-) -> tuple[float, float]:
-    """Compute the bound of theorem 1 of mdDF.
+    margins: ArrayLike, log_size: float, delta: float = 0.05, *, n_classes: int
+) -> tuple[float, float, str]:
+    """Compute the right-hand side of theorem 1 of mdDF, where its premises hold.
 
-    With probability at least 1 - delta over the sample, for every cascade of layers with
-    coefficients alpha_t of sum 1, the share of errors is at most the minimum over r of ::
+    The minimum, over the r in (0, 1] with d > 2, of ::
 
         share(margin < r) + m^-d + 3 sqrt(mu) / m^1.5 + 7 mu / (3 m) + lambda sqrt(3 mu / m)
 
@@ -282,58 +293,84 @@ def margin_distribution_bound(
 
         d = 2 / (1 - mean(margin)^2 + r / 9)
         mu = ln m ln(2 sum_t alpha_t |H_t|) / r^2 + ln(2 / delta)
-        lambda = std(margin) / |mean(margin)|
+        lambda = std(margin) / mean(margin)
 
-    Source: S.-H. Lv, L. Yang and Z.-H. Zhou, "A refined margin distribution analysis for forest
-    representation learning", NeurIPS 2019.
+    The theorem states that this exceeds the error of a cascade of two classes with probability at
+    least 1 - delta over its training rows. The printed proof does not give these constants (see
+    Notes).
 
     Parameters
     ----------
     margins : array-like of shape (n_samples,)
-        Normalised margins of the training rows, in [-1, 1].
+        y F(x) of the finished cascade on its training rows, in [-1, 1]: the probability of the
+        own class minus that of the other class. Out-of-fold margins belong to other models, to
+        which the theorem does not apply.
     log_size : float
         ln(sum_t alpha_t |H_t|), at least 0, where |H_t| is the number of hypotheses that layer t
-        is chosen from.
+        is chosen from, fixed before the rows are seen; see :func:`log_n_trees`.
     delta : float, default=0.05
         In (0, 1).
+    n_classes : int
+        Number of classes, at least 2.
 
     Returns
     -------
-    bound : float
-        The bound. Above 1, it is void; it is infinite if the mean margin is 0.
+    value : float
+        The minimum; it says nothing if it is above 1. NaN if a premise fails.
     margin : float
-        The minimising r, in (0, 1].
+        The minimising r; NaN if a premise fails.
+    reason : str
+        The premise that fails, or "".
 
     Raises
     ------
     ValueError
         If a parameter is out of range.
 
+    Notes
+    -----
+    With n = ln m / r^2, theta = r / 6 and beta = 5 r / 6, as in the proof, equation 44 gives
+    m^(-d / 144) in place of m^-d, and equation 27 adds m^(-25 / 72). Equation 43 drops beta and
+    theta from a denominator. The value shows how the terms depend on the margins, and is no proven
+    bound on the error.
+
+    Source: S.-H. Lv, L. Yang and Z.-H. Zhou, "Forest representation learning guided by margin
+    distribution", arXiv:1905.03052v1, 2019.
+
     Examples
     --------
-    >>> bound, margin = margin_distribution_bound([0.6, 0.7, 0.8, 0.9] * 5000, log_size=5.0)
-    >>> round(bound, 3), margin
-    (0.042, 0.6)
+    >>> margins = [0.6, 0.7, 0.8, 0.9] * 5000
+    >>> value, margin, reason = margin_distribution_bound(margins, log_size=5.0, n_classes=2)
+    >>> round(value, 3), margin, reason
+    (0.042, 0.6, '')
+    >>> margin_distribution_bound(margins, log_size=5.0, n_classes=3)[2]
+    'the theorem is about two classes; got n_classes=3'
     """
     sample = checked_margins(margins, 1.0, delta)
     largest = float(np.abs(sample).max())
     if largest > 1 + 1e-9:
         raise ValueError(f"margins must lie in [-1, 1]; got one of size {largest!r}")
     check_number("log_size", log_size, 0)
+    check_count("n_classes", n_classes, 2)
     m = len(sample)
-    mean = sample.mean()
-    if mean == 0:
-        return float("inf"), 1.0
-    # The minimum lies at a margin, since the share jumps just above it, or between two margins,
-    # where all terms are smooth and a grid of 1000 points is fine enough.
-    r = np.union1d(np.linspace(0, 1, 1001)[1:], sample[(sample > 0) & (sample <= 1)])
+    mean = float(sample.mean())
+    if n_classes > 2:
+        return np.nan, np.nan, f"the theorem is about two classes; got n_classes={n_classes}"
+    if m < 5:
+        return np.nan, np.nan, f"lemma 3 needs at least 5 rows; got {m}"
+    if mean <= 0:
+        return np.nan, np.nan, f"the mean margin must be positive; got {mean:.3g}"
+    # d > 2 means r < 9 mean^2. The minimum lies at a margin, since the share jumps just above it,
+    # or between two margins, where all terms are smooth and a grid of 1000 points is fine enough.
+    r = np.union1d(np.linspace(0, min(1, 9 * mean**2), 1001)[1:], sample)
+    r = r[(r > 0) & (r <= 1) & (r < 9 * mean**2)]
     share = np.searchsorted(np.sort(sample), r, side="left") / m
     d = 2 / (1 - mean**2 + r / 9)
     mu = np.log(m) * (np.log(2) + log_size) / r**2 + np.log(2 / delta)
     values = share + m**-d + 3 * np.sqrt(mu) / m**1.5 + 7 * mu / (3 * m)
-    values += sample.std() / abs(mean) * np.sqrt(3 * mu / m)
+    values += sample.std() / mean * np.sqrt(3 * mu / m)
     best = values.argmin()
-    return float(values[best]), float(r[best])
+    return float(values[best]), float(r[best]), ""
 
 
 def log_n_trees(n_samples: int, n_features: int, n_classes: int, max_bins: int = 255) -> float:

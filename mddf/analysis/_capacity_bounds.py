@@ -38,7 +38,8 @@ def massart_complexity(n_hypotheses: float, n_samples: int, norm: float = 1.0) -
 
     Notes
     -----
-    The notes on AdaBoost state the lemma without the factor 2 under the root.
+    C. Zhang, "CSC 665: Boosting", lecture notes, 2019, states the lemma without the factor 2 under
+    the root.
 
     Examples
     --------
@@ -138,7 +139,7 @@ def rademacher_margin_bound(
 
     Notes
     -----
-    The proposal that compares AdaBoost with DeepBoost prints log2(2 / delta) in the additional
+    H. Peng and X. Wang, "Deep boosting vs AdaBoosting", print log2(2 / delta) in the additional
     term; it is log2(2 / rho), as in DeepBoost.
 
     Source: M. Mohri, A. Rostamizadeh and A. Talwalkar, "Foundations of Machine Learning", 2nd
@@ -340,8 +341,9 @@ def l1_linf_margin_bound(
 
     Notes
     -----
-    The notes on AdaBoost (theorem 3) leave the constants open. The constants here follow from
-    Massart's lemma for the 2 d functions that are a single feature or its negative.
+    Theorem 3 of C. Zhang, "CSC 665: Boosting", lecture notes, 2019, leaves the constants open. The
+    constants here follow from Massart's lemma for the 2 d functions that are a single feature or
+    its negative.
 
     Examples
     --------
@@ -405,8 +407,8 @@ def l2_l2_margin_bound(
     -----
     A vote with abs(w)_1 <= B_1 and abs(x)_inf <= R_inf has abs(w)_2 <= B_1 and
     abs(x)_2 <= sqrt(d) R_inf. By the l2 bound, its complexity is then larger by a factor of
-    sqrt(d / (2 ln(2 d))) than by the l1 bound. The notes on AdaBoost print the radii of these
-    balls, and with them the comparison, the other way round.
+    sqrt(d / (2 ln(2 d))) than by the l1 bound. C. Zhang, "CSC 665: Boosting", lecture notes, 2019,
+    prints the radii of these balls, and with them the comparison, the other way round.
 
     Examples
     --------

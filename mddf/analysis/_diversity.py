@@ -56,7 +56,7 @@ def error_ambiguity(
     weights: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> ErrorAmbiguity:
-    """Split the squared error of an ensemble by Krogh and Vedelsby, equation 4 of mdDF.
+    """Split the squared error of an ensemble by Krogh and Vedelsby, equation 4 of mdDF's preprint.
 
     For the ensemble f = sum_k w_k f_k with sum_k w_k = 1, E = mean error - ambiguity holds exactly
     for squared errors::

@@ -20,7 +20,7 @@ _TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class BandMarginLoss:
-    """Margin-distribution loss with a band without loss, equation 51 of mdDF.
+    """Margin-distribution loss with a band without loss, equation 51 of mdDF's preprint.
 
     For a margin z::
 
@@ -49,8 +49,8 @@ class BandMarginLoss:
     `sample_factors` and `coefficients` have the signature of the callables of
     :class:`mddf.MDDFClassifier`, which then boosts by this loss.
 
-    Source: S.-H. Lv, L. Yang and Z.-H. Zhou, "A refined margin distribution analysis for forest
-    representation learning", NeurIPS 2019, whose preprint has this equation.
+    Source: S.-H. Lv, L. Yang and Z.-H. Zhou, "Forest representation learning guided by margin
+    distribution", arXiv:1905.03052v1, 2019.
 
     Examples
     --------
@@ -228,9 +228,10 @@ def odm_objective(
     mu: float = 0.1,
     sample_weight: ArrayLike | None = None,
 ) -> ObjectiveValue:
-    """Compute the objective of the optimal margin distribution machine, equation 52 of mdDF.
+    """Compute the objective of the optimal margin distribution machine (ODM).
 
-    For a linear function of two classes, with margins z_i = y_i w x_i::
+    Equation 52 of mdDF's preprint, for a linear function of two classes with margins
+    z_i = y_i w x_i::
 
         |w|^2 / 2 + lambda / (m (1 - theta)^2) sum_i (xi_i^2 + mu eps_i^2),
         xi_i = max(1 - theta - z_i, 0),  eps_i = max(z_i - 1 - theta, 0),
@@ -269,7 +270,8 @@ def odm_objective(
     Notes
     -----
     Equation 52 divides the losses above the band by (1 - theta)^2, and equation 51 by
-    (1 + theta)^2. Both are kept as they are printed.
+    (1 + theta)^2. Both are kept as they are printed. The equations are those of the preprint,
+    arXiv:1905.03052v1.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from . import data, in_a_line, scores
 
 EQUAL = ("deepforest", "mddf", "gcforest", "xgboost", "rf", "mlp")
 ABLATIONS = ("mddf-sf", "mddf-st", "mddf-np")
-CASCADES = ("mddf", "gcforest", *ABLATIONS)
+CASCADES = ("mddf", "mddf-paper", "gcforest", *ABLATIONS)
 PEERS = ("sklearn-rf", "extratrees", "histgb", "xgboost", "lightgbm", "catboost")
 LEAGUE = {
     "classification": ("deepforest", "mddf", "gcforest", *PEERS),
@@ -73,6 +73,7 @@ class Method:
     extra: str = ""
     needs: str = ""
     space: Mapping[str, object] = field(default_factory=dict)
+    named: str = ""
 
     def path(self, task):
         """Return "module:Class" for a task; None if the method cannot do it."""
@@ -251,7 +252,7 @@ def build(method, seed, *, task="classification", budget=None, n_jobs=1, n_rows=
     for argument, value in (("random_state", seed), (method.threads, n_jobs)):
         if takes_any_keyword or argument in takes:
             arguments.setdefault(argument, value)
-    model = make(**arguments)
+    model = make.named(method.named, **arguments) if method.named else make(**arguments)
     if method.library:
         return Library(model)
     prepare = {"codes": data.to_codes, "numbers": data.to_numbers, "scaled": data.to_scaled}

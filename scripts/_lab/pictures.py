@@ -21,9 +21,13 @@ STYLES = (
     {"color": "#56B4E9", "linestyle": (0, (3, 1, 1, 1)), "marker": "X"},
     {"color": "#666666", "linestyle": (0, (1, 3)), "marker": "*"},
     {"color": "#0072B2", "linestyle": "-", "marker": "h"},
+    {"color": "#D55E00", "linestyle": "-", "marker": "<"},
 )
 # These methods have the same style in all pictures.
-ORDER = ("mddf", "gcforest", "xgboost", "rf", "mddf-sf", "mddf-st", "mddf-np", "mlp", "deepforest")
+ORDER = (
+    "mddf", "gcforest", "xgboost", "rf", "mddf-sf", "mddf-st", "mddf-np", "mlp", "deepforest",
+    "mddf-paper",
+)  # fmt: skip
 MARKERS = "os^Dv"
 N_COLOURS = 8
 

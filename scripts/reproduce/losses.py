@@ -1,4 +1,4 @@
-"""Draw the margin-distribution loss with the losses of boosting and the SVM (mdDF, Fig. 3).
+"""Draw the margin-distribution loss and other convex losses (mdDF's preprint, Fig. 3).
 
     python scripts/reproduce/losses.py --out results/losses
     python scripts/reproduce/losses.py --target-margin 0.7 --mu 0.05 --theta 0.2

@@ -1,12 +1,14 @@
-"""Embed the layers' features of training and test rows by t-SNE (mdDF, Fig. 7).
+"""Embed boosted features of training and test rows by t-SNE (mdDF's preprint, Fig. 7).
 
     python scripts/reproduce/tsne.py --datasets satimage letter
     python scripts/reproduce/tsne.py --plot         draw what was computed: tsne-SET for each set
 
---rows random training rows and test rows, the same for all layers, are embedded in the plane. Raw
-features are scaled; layer features are not. The table has the ratio of intra-class to inter-class
-variance in the plane and in the features: the mean squared distance of rows to the mean of their
-class, divided by the mean squared distance of the class means to the mean of all rows.
+Boosted features are the sum of the class vectors of the layers so far by their coefficients; those
+of gcForest are the class vectors of the layer. --rows random training rows and test rows, the same
+for all layers, are embedded in the plane. Raw features are scaled; layer features are not. The
+table has the ratio of intra-class to inter-class variance in the plane and in the features: the
+mean squared distance of rows to the mean of their class, divided by the mean squared distance of
+the class means to the mean of all rows.
 """
 
 import sys
@@ -35,7 +37,14 @@ def variance_ratio(X, y) -> float:
 def cell(options, set, method, seed):
     """Return embeddings, labels and ratios of both parts; lists begin with the raw features."""
     split = data.split(data.Source(set, options.data_home), seed)
-    model = models.cascade(options, method, seed, early_stopping=False, transform_layers="all")
+    model = models.cascade(
+        options,
+        method,
+        seed,
+        early_stopping=False,
+        transform_layers="all",
+        transform_forests="boosted",
+    )
     numbers = data.to_scaled().fit(split.X)
     layers = {
         "train": model.fit_transform(split.X, split.y),
@@ -105,7 +114,7 @@ def draw(frame, options):
         caption = (
             f"t-SNE of {len(row['train']['labels'])} training and {len(row['test']['labels'])} "
             f"test rows of {row['set']}, {models.title_of(row['method'])}, seed {row['seed']}; "
-            "class vectors of training rows are out-of-fold. Titles: ratio of intra-class to "
+            "boosted features of training rows are out-of-fold. Titles: ratio of intra-class to "
             "inter-class variance in the plane."
         )
         suffix = "" if row["method"] == "mddf" else f"-{row['method']}"
@@ -116,7 +125,7 @@ study = Study(
     globals(), "tsne", "set=datasets method=method seed=seed",
     ("n_estimators", "n_layers", "rows", "perplexity"),
     datasets=["satimage"], method="mddf", n_estimators=100, n_layers=4, rows=1500, perplexity=30.0,
-    seed=0, checks={"method": ("mddf", "gcforest")},
+    seed=0, checks={"method": ("mddf", "mddf-paper", "gcforest")},
     quick={"datasets": ["digits"], "n_estimators": 5, "n_layers": 2, "rows": 300},
 )  # fmt: skip
 parse, main = study.parse, study.main

@@ -59,14 +59,14 @@ def test_quadboost_bound():
     alpha = np.array([1.0, 0.0, -2.0])
     got = quadboost_bound(MARGINS, alpha, 0.01, p=2, delta=0.1)
     expected = np.mean((1 - MARGINS) ** 2) + 8 * np.sqrt(2) * np.sqrt(5) * 0.01
-    expected += np.sqrt(np.log(np.pi**2 * 9 / 0.6) / 8)
+    expected += np.sqrt(np.log(np.pi**2 * 9 / 0.3) / 8)
     expected += np.sqrt(np.log(np.log2(2 * np.sqrt(5))) / 4)
     assert got == pytest.approx(expected)
     wide = quadboost_bound(MARGINS, alpha, 0.01, p=np.inf, delta=0.1)
     narrow = quadboost_bound(MARGINS, alpha, 0.01, p=1, delta=0.1)
     assert wide - narrow > 8 * 0.01 * (2 * 2 - 3) - 0.2  # n |alpha|_inf against |alpha|_1
     assert np.isfinite(quadboost_bound(MARGINS, [], 0.01))
-    small = np.mean((1 - MARGINS) ** 2) + np.sqrt(np.log(np.pi**2 * 4 / 0.3) / 8)
+    small = np.mean((1 - MARGINS) ** 2) + np.sqrt(np.log(np.pi**2 * 4 / 0.15) / 8)
     assert quadboost_bound(MARGINS, [0.1], 0.01) == pytest.approx(small + 4 * 0.01)
     assert quadboost_bound(MARGINS, [0.75], 0.01) == pytest.approx(small + 6 * 0.01)
 
@@ -88,29 +88,51 @@ def slow_margin_distribution_bound(margins, log_size, delta, r):
 
 def test_margin_distribution_bound():
     margins = np.random.default_rng(0).uniform(-0.2, 1, 3000)
-    bound, r = margin_distribution_bound(margins, 3.0, delta=0.1)
-    assert bound == pytest.approx(slow_margin_distribution_bound(margins, 3.0, 0.1, r))
-    grid_bounds = [
-        slow_margin_distribution_bound(margins, 3.0, 0.1, x) for x in (0.1, 0.3, 0.7, 1)
-    ]
-    assert bound <= min(grid_bounds)
-    assert margin_distribution_bound(margins, 4.0, delta=0.1)[0] > bound
-    assert margin_distribution_bound(margins, 3.0, delta=0.01)[0] > bound
+    value, r, reason = margin_distribution_bound(margins, 3.0, delta=0.1, n_classes=2)
+    assert value == pytest.approx(slow_margin_distribution_bound(margins, 3.0, 0.1, r))
+    assert reason == ""
+    grid = [slow_margin_distribution_bound(margins, 3.0, 0.1, x) for x in (0.1, 0.3, 0.7, 1)]
+    assert value <= min(grid)
+    assert margin_distribution_bound(margins, 4.0, delta=0.1, n_classes=2)[0] > value
+    assert margin_distribution_bound(margins, 3.0, delta=0.01, n_classes=2)[0] > value
+
+
+@pytest.mark.parametrize(
+    ("margins", "n_classes", "message"),
+    [
+        ([0.9] * 100, 3, "two classes; got n_classes=3"),
+        ([0.9] * 4, 2, "at least 5 rows; got 4"),
+        ([-1.0, 1.0] * 3, 2, "mean margin must be positive; got 0"),
+        ([-0.5] * 9, 2, "mean margin must be positive; got -0.5"),
+    ],
+)
+def test_margin_distribution_bound_is_nan_where_a_premise_fails(margins, n_classes, message):
+    value, r, reason = margin_distribution_bound(margins, 1.0, n_classes=n_classes)
+    assert np.isnan([value, r]).all()
+    assert message in reason
+
+
+def test_margin_distribution_bound_keeps_d_above_2():
+    """r = 0.1, the best one without the condition, has d = 1.998."""
+    _, r, _ = margin_distribution_bound(np.full(10**6, 0.1), 0.0, n_classes=2)
+    assert 2 / (1 - 0.1**2 + r / 9) > 2
+    assert r == pytest.approx(0.09, rel=0.01)
 
 
 def test_number_of_trees():
     assert log_n_trees(2, 1, 2) == pytest.approx(np.log(4 * 254 * 2 * 2))  # one node, two leaves
     assert log_n_trees(2, 1, 2, max_bins=2) == pytest.approx(np.log(16))
     assert log_n_trees(100, 5, 3) < log_n_trees(200, 5, 3)
-    assert margin_distribution_bound([0.9] * 100, log_n_trees(100, 5, 3))[0] > 1
+    log_size = log_n_trees(100, 5, 2)
+    assert margin_distribution_bound([0.9] * 100, log_size, n_classes=2)[0] > 1
 
 
 def test_margin_distribution_bound_falls_with_the_spread():
-    draw = np.random.default_rng(0).standard_normal(5000)
-    bounds = [margin_distribution_bound(0.6 + s * draw.clip(-3, 3), 3.0)[0] for s in (0.01, 0.13)]
-    assert bounds[0] < bounds[1]
-    assert margin_distribution_bound([-1.0, 1.0], 1.0) == (np.inf, 1.0)
-    assert np.isfinite(margin_distribution_bound([1.0], 0.0)[0])
+    draw = np.random.default_rng(0).standard_normal(5000).clip(-3, 3)
+    narrow, wide = (
+        margin_distribution_bound(0.6 + s * draw, 3.0, n_classes=2)[0] for s in (0.01, 0.13)
+    )
+    assert narrow < wide
 
 
 def test_bounds_hold_and_grow_with_their_arguments():
@@ -144,9 +166,15 @@ def test_refusals():
         (lambda: deepboost_bound(MARGINS, 0.1, [1], [1], np.inf), "n_families must be finite"),
         (lambda: deepboost_bound(MARGINS, 0.1, 1.0, 1.0, 2), r"alpha must be a 1-d .* shape \(\)"),
         (lambda: deepboost_bound([0.5, np.nan], 0.1, [1], [1], 2), "margins must be finite"),
-        (lambda: margin_distribution_bound([0.5, 1.2], 1), r"margins must lie in .* 1\.2"),
-        (lambda: margin_distribution_bound(MARGINS, -1), "log_size must be .* >= 0; got -1"),
-        (lambda: margin_distribution_bound(MARGINS, 1, 0), "delta must lie in"),
+        (
+            lambda: margin_distribution_bound([0.5, 1.2], 1, n_classes=2),
+            r"margins must lie in .* 1\.2",
+        ),
+        (
+            lambda: margin_distribution_bound(MARGINS, -1, n_classes=2),
+            "log_size must be .* >= 0; got -1",
+        ),
+        (lambda: margin_distribution_bound(MARGINS, 1, 0, n_classes=2), "delta must lie in"),
         (lambda: quadboost_bound(MARGINS, [1], -1), "complexity must be finite and >= 0"),
         (lambda: quadboost_bound(MARGINS, [np.nan], 0.1), "alpha must be finite; got nan"),
         (lambda: quadboost_bound(MARGINS, [1e308] * 2, 0), "norm of alpha must be finite .* inf"),

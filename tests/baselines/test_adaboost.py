@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mddf.baselines import AdaBoostClassifier
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 from mddf.analysis import adaboost_training_bounds
@@ -122,3 +122,29 @@ def test_many_rounds_do_not_underflow():
     model = AdaBoostClassifier(3000).fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
     assert np.all(np.diff(model.history_["objective"]) <= 0)
+
+
+@pytest.mark.parametrize("weak_learners", [None, "stumps"])
+def test_weights_by_round(weak_learners):
+    """The error of a learner is 1/2 under the weights that follow it."""
+    X, y = load_breast_cancer(return_X_y=True)
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    model = AdaBoostClassifier(8, weak_learners=weak_learners).fit(X, y, weight)
+    D = list(model.staged_sample_weight(X, y, weight))
+    f = [np.zeros(len(y)), *model.staged_decision_function(X)]
+    assert len(D) == model.n_iter_ + 1
+    np.testing.assert_allclose(D[0], weight / weight.sum())
+    for t in range(model.n_iter_):
+        is_wrong = (f[t + 1] - f[t] > 0) != (y == 1)
+        assert D[t][is_wrong].sum() == pytest.approx(model.history_["weighted_error"][t])
+        assert D[t + 1][is_wrong].sum() == pytest.approx(0.5)
+
+
+def test_weights_of_several_classes():
+    X, y = load_iris(return_X_y=True)
+    model = AdaBoostClassifier(5).fit(X, y)
+    *_, last = model.staged_sample_weight(X, y)
+    for k in range(3):
+        one = AdaBoostClassifier(5).fit(X, y == k)
+        *_, expected = one.staged_sample_weight(X, y == k)
+        np.testing.assert_allclose(last[:, k], expected)

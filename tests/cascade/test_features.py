@@ -55,6 +55,20 @@ def test_chosen_layers_and_names(data):
             )
 
 
+@pytest.mark.parametrize("alpha", ["simplex", "stagewise"])
+def test_boosted_features_are_sums_over_the_layers(data, alpha):
+    X, y, new, _ = data
+    forest = MDDFClassifier(**SMALL, alpha=alpha, transform_forests="boosted")
+    held_out = forest.fit_transform(X, y)
+    np.testing.assert_allclose(held_out / forest.alphas_.sum(), forest.oof_probabilities_)
+    np.testing.assert_allclose(forest.transform(new), forest.decision_function(new))
+    forest.set_params(transform_layers="all")
+    boosted = forest.transform(new)
+    means = forest.set_params(transform_forests="mean").transform(new)
+    first = forest.history_["alpha"][0] if alpha == "stagewise" else 1
+    np.testing.assert_allclose(boosted[:, :3], first * means[:, :3])
+
+
 def test_layers_that_early_stopping_dropped(data):
     X, y, new, _ = data
     options = SMALL | {"early_stopping": True, "n_iter_no_change": 1, "tol": 10.0}

@@ -1,6 +1,7 @@
 """Installed files, and files that must not be changed."""
 
 import importlib.metadata
+import inspect
 import os
 import shutil
 import subprocess
@@ -73,6 +74,28 @@ def test_import_leaves_out_modules_that_few_need():
     rarely_used = {"tqdm", "sklearn.calibration", "sklearn.impute", "scipy.cluster", "onnx"}
     rarely_used |= {"matplotlib", "catboost", "lightgbm", "xgboost", "shap", "polars", "dask"}
     assert rarely_used.isdisjoint(done.stdout.split())
+
+
+@pytest.mark.parametrize("first", ["baselines.quadboost", "mddf.baselines", "datasets._load"])
+def test_folders_of_a_clone_are_the_installed_packages(first):
+    code = f"""
+        import importlib, pickle, sys
+        sys.path.append({str(ROOT)!r})  # after the installed mddf
+        importlib.import_module({first!r})
+        import baselines, datasets, datasets.sets, mddf.baselines, mddf.datasets
+        from baselines._boosting.losses import LOSSES
+        from baselines.quadboost import QuadBoostClassifier
+        assert baselines is mddf.baselines and datasets is mddf.datasets
+        assert LOSSES is sys.modules["mddf.baselines._boosting.losses"].LOSSES
+        assert QuadBoostClassifier is mddf.baselines.QuadBoostClassifier
+        model = baselines.AdaBoostClassifier(2).fit([[0], [1]], [0, 1])
+        stored = pickle.dumps(model)
+        assert b"mddf.baselines" in stored
+        assert type(pickle.loads(stored)) is mddf.baselines.AdaBoostClassifier
+        assert "datasets.__main__" not in sys.modules
+    """
+    command = [sys.executable, "-P", "-c", inspect.cleandoc(code)]
+    subprocess.run(command, check=True)
 
 
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="needs CMake")

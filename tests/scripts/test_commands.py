@@ -57,8 +57,8 @@ STUDIES = {
         "eforest",
     ),
     "reproduce.layers": (
-        "--datasets iris --seeds 2 --n-estimators 1 --n-layers 2",
-        "layers kept bounds",
+        "--datasets breast_cancer iris --seeds 2 --n-estimators 1 --n-layers 2",
+        "layers kept theorem",
     ),
     "reproduce.quadboost": ("--datasets wine --methods QuadBoost AdaBoost", "table1"),
     "reproduce.scanning": (

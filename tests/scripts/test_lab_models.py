@@ -6,6 +6,8 @@ import pytest
 from scipy.stats import kstest, loguniform
 from sklearn.model_selection import KFold
 
+from mddf import MDDFClassifier
+
 
 @pytest.fixture
 def models(script):
@@ -35,7 +37,8 @@ def test_all_methods_have_the_same_budget(models):
     for name in models.CASCADES:
         model = models.build(models.METHODS[name], 0, budget=budget)
         assert (model.n_estimators, model.cv, model.n_layers) == (7, 4, 3)
-        assert len(model.forests) == 4
+        default = [] if name == "gcforest" else [None] * 4
+        assert len(model.forests or default) == 4
     whole = models.build(models.METHODS["mddf"], 0, budget=models.Budget())
     assert whole.n_layers == type(whole)().n_layers
     assert "at most 3 layers" in str(budget)
@@ -146,6 +149,13 @@ def test_tuning(script, models, table):
     folds = models.tuned(search.estimator, method, 0, "log_loss", y).cv
     assert type(folds) is KFold
     assert len(list(folds.split(X, y))) == 3
+
+
+def test_methods_of_the_paper_are_the_named_cascades(models):
+    names = {"mddf-paper": "paper", "mddf-sf": "SF", "mddf-st": "ST", "mddf-np": "NP"}
+    for method, name in names.items():
+        made = models.build(models.METHODS[method], 0).get_params()
+        assert made == MDDFClassifier.named(name, random_state=0, n_jobs=1).get_params()
 
 
 def test_depth_is_chosen_on_training_rows(models, table):

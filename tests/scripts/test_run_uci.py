@@ -90,6 +90,7 @@ def test_defaults(run):
     assert methods == ["deepforest", "mddf", "gcforest", "rf", "mlp"]
     options = run.parse(["--suite", "paper", "--ablations"])
     assert list(options.methods)[-3:] == ["mddf-sf", "mddf-st", "mddf-np"]
+    assert "mddf-paper" in options.methods
     assert len(options.sources) == 8
     assert (options.budget.n_estimators, options.budget.n_trees) == (100, 2000)
 
@@ -98,3 +99,5 @@ def test_published_values(run):
     published = run.published()
     assert published["letter", "rf"] == 96.575
     assert published["yeast", "mddf-np"] == 62.556
+    assert published["yeast", "mddf-paper"] == 63.34
+    assert ("yeast", "mddf") not in published  # the defaults are not the paper's algorithm
