@@ -391,7 +391,7 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
 
     def _boosted_features(self, vectors: list[np.ndarray], layer: int) -> np.ndarray:
         """Sum of the layers' mean vectors by the coefficients after a layer, numbered from 0."""
-        alphas = self._cascade.alphas[layer]
+        alphas = self._fitted.stages[layer].alphas
         equal = np.ones(len(vectors[0]))
         means = (columns_of(vectors[number], equal) for number in range(layer + 1))
         return sum(alpha * mean for alpha, mean in zip(alphas, means, strict=True))

@@ -195,7 +195,12 @@ def _score_rows(fit: EvaluatedFit) -> list[dict[str, object]]:
     held_out = fit.held_out
     y = held_out.y
     intervals = scores.intervals(
-        y, held_out.predictions, fit.classes, decision=fit.decision, groups=held_out.groups
+        y,
+        held_out.predictions,
+        fit.classes,
+        decision=fit.decision,
+        groups=held_out.groups,
+        n_folds=held_out.n_folds,
     )
     without_features = scores.baseline_predictions(fit.train.y, len(y), fit.classes)
     baseline = scores.evaluate(y, without_features, fit.classes, fit.decision)

@@ -5,14 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 from sklearn import metrics
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from mddf.analysis import choose_threshold
 
-# The 2.5 % quantiles of 200 draws rest on five draws each: enough for a report. Not tuned.
+# Standard deviations of 200 draws have an error of 5 %: enough for a report. Not tuned.
 N_DRAWS = 200
+# Share of the cases beyond each end of an interval.
+_TAIL = 0.025
+# Shares are sums, which differ from 1 by so much at most if they are 1.
+_LAST_BITS = 1e-12
+# Scores of which 0 is the best.
+_LOSSES = ("RMSE", "MAE", "log-loss")
 # Draws of more rows than these took 28 of the 38 CPU seconds of a fit to 100 000 rows of 4 columns
 # and 4 classes. With so many rows, errors of scores shrink with the root of the number of rows.
 _MAX_DRAWN_ROWS = 2000
@@ -155,13 +161,17 @@ def intervals(
     *,
     decision: Decision | None = None,
     groups: np.ndarray | None = None,  # groups of rows that are drawn together
+    n_folds: int = 1,  # folds of the cross-validation; 1 if one part was held out
 ) -> dict[str, tuple[float, float]]:
-    """95 % bootstrap intervals of scores.
+    """95 % intervals of scores on new units, which are rows or groups, from bootstrap errors.
 
-    If there are many rows, the draws are smaller than the table. Their deviations from the mean of
-    all draws are then scaled to the number of rows. With few rows or groups, quantiles further out
-    make up for draws that vary less than new rows would (the expanded percentile interval of
-    T. Hesterberg, The American Statistician 69, 2015).
+    Intervals are symmetric for the logarithm of a loss, of 1 - R2, or of the odds of a share,
+    since losses of few units are skewed. Scores of folds vary more than their rows tell, because
+    folds train on each other's rows: variances of cross-validation get the factor of C. Nadeau and
+    Y. Bengio (Machine Learning 52, 2003). In 200 studies each of 20 and 40 groups of five rows,
+    with two models, the intervals covered 0.92 to 0.99 of the scores on new groups.
+
+    If there are many rows, draws are smaller than the table, and errors are scaled to its size.
     """
     if classes is not None:  # comparing text takes most of the time
         y = np.searchsorted(classes, y)
@@ -177,27 +187,48 @@ def intervals(
         np.concatenate([units[unit] for unit in rng.integers(0, n_units, n_drawn)])
         for _ in range(N_DRAWS)
     ]
-    tail = _tail(n_units)
     drawn_scores = [evaluate(y[rows], predictions[rows], classes, decision) for rows in draws]
-    all_scores = evaluate(y, predictions, classes, decision)
+    scores_of_all = evaluate(y, predictions, classes, decision)
+    reach_of_deviation = _reach(n_units, n_folds) * np.sqrt(n_drawn / n_units)
     limits = {}
     for name in directions(classes, decision):
         values = np.array([scores[name] for scores in drawn_scores])
         values = values[np.isfinite(values)]
-        if n_drawn < n_units and len(values):
-            scale = np.sqrt(n_drawn / n_units)
-            values = all_scores[name] + scale * (values - values.mean())
-        low, high = np.quantile(values, [tail, 1 - tail]) if len(values) else (np.nan, np.nan)
-        limits[name] = (float(low), float(high))
+        reach = reach_of_deviation * values.std() if len(values) else np.nan
+        limits[name] = _limits(name, scores_of_all[name], reach, n_units)
     return limits
 
 
-def _tail(n_units: int) -> float:
-    """Share of the draws beyond each end of an interval: 0.025 if there are many units."""
+def _reach(n_units: int, n_folds: int) -> float:
+    """Half of an interval, for a standard deviation of 1 over draws of all units."""
     if n_units < 2:
         return 0.0
-    reach = stats.t.ppf(0.975, n_units - 1) * np.sqrt(n_units / (n_units - 1))
-    return float(stats.norm.cdf(-reach))
+    # Draws vary less than new units would.
+    variance = n_units / (n_units - 1)
+    if n_folds > 1:
+        variance *= 1 + n_folds / (n_folds - 1)
+    return float(stats.t.ppf(1 - _TAIL, n_units - 1) * np.sqrt(variance))
+
+
+def _limits(name: str, score: float, reach: float, n_units: int) -> tuple[float, float]:
+    """Limits that are `reach` from the score, up to the curvature of its scale."""
+    if name == "R2":
+        low, high = _limits("RMSE", 1 - score, reach, n_units)
+        return 1 - high, 1 - low
+    if name in _LOSSES:
+        with np.errstate(over="ignore"):
+            factor = np.exp(reach / score) if score else 1.0
+        return float(score / factor), float(score * factor)
+    if not reach > _LAST_BITS:
+        # Draws of faultless shares are faultless. A share that is lower than this one has no fault
+        # in so many units with a probability below 0.025 (C. Clopper and E. Pearson, 1934).
+        bound = _TAIL ** (1 / n_units)
+        lowest = bound if score > 1 - _LAST_BITS else score
+        highest = 1 - bound if score < _LAST_BITS else score
+        return float(lowest), float(highest)
+    reach_of_logit = reach / (score * (1 - score))
+    low, high = special.expit(special.logit(score) + np.array([-1, 1]) * reach_of_logit)
+    return float(low), float(high)
 
 
 def baseline_predictions(

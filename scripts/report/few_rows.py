@@ -52,6 +52,8 @@ DESIGNS = {
     "60 rows of noise": Design(60, n_columns=200, is_noise=True),
 }
 TASKS = ["classification", "regression"]
+# Folds of the defaults on so few rows.
+N_FOLDS = {"classification": 5, "regression": 10}
 N_NEW_ROWS = 4000
 COVERAGE = 0.9
 # Standard deviation of the unknown part that the rows of a group share; the rest has 1.
@@ -132,7 +134,7 @@ def cell(options, set, seed, design, task):
     if has_groups:
         predictions = model.oof_probabilities_ if is_classification else told
         classes = model.classes_ if is_classification else None
-        limits = intervals(rows.y, predictions, classes, groups=rows.groups)
+        limits = intervals(rows.y, predictions, classes, groups=rows.groups, n_folds=N_FOLDS[task])
         low, high = limits["log-loss" if is_classification else "RMSE"]
         result["score_interval"] = float(low <= result["true"] <= high)
     return result

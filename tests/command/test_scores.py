@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy import stats
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GroupKFold, cross_val_predict
 
 from mddf._command import scores
 
@@ -56,3 +59,45 @@ def test_groups_of_equal_rows_count_once():
     by_groups = scores.intervals(y[rows], predicted[rows], np.arange(2), groups=rows)
     for name, limits in expected.items():
         assert by_groups[name] == pytest.approx(limits)
+
+
+def test_intervals_of_few_groups_hold_the_score_on_new_ones(monkeypatch):
+    """Cross-validated scores of 20 groups, whose shared part has 0.6 of the unknown variance."""
+    monkeypatch.setattr(scores, "N_DRAWS", 30)
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(20), 5)
+    held = {"accuracy": [], "log-loss": [], "ROC AUC": [], "RMSE": []}
+    for _ in range(20):
+        X = rng.normal(size=(20 + 2000, 3))
+        unknown = rng.normal(scale=0.6**0.5, size=len(X))
+        rows = np.append(np.repeat(np.arange(20), 5), np.arange(20, len(X)))
+        X = X[rows]
+        y = X[:, 0] + unknown[rows] + rng.normal(scale=0.4**0.5, size=len(rows))
+        for model, target, classes in (
+            (LogisticRegression(), (y > 0).astype(int), np.arange(2)),
+            (Ridge(), y, None),
+        ):
+            method = "predict" if classes is None else "predict_proba"
+            X_train, y_train = X[:100], target[:100]
+            told = cross_val_predict(
+                model, X_train, y_train, groups=groups, cv=GroupKFold(5), method=method
+            )
+            true = scores.evaluate(
+                target[100:], getattr(model.fit(X_train, y_train), method)(X[100:]), classes
+            )
+            limits = scores.intervals(y_train, told, classes, groups=groups, n_folds=5)
+            for name in held.keys() & true.keys():
+                held[name].append(limits[name][0] <= true[name] <= limits[name][1])
+    shares = {name: np.mean(values) for name, values in held.items()}
+    assert min(shares.values()) >= 0.9, shares
+
+
+def test_a_faultless_share_has_an_interval():
+    """20 rows without an error leave room for errors; the bound is Clopper and Pearson's."""
+    y = np.arange(20) % 2
+    limits = scores.intervals(y, np.eye(2)[y], np.arange(2))
+    exact = stats.binomtest(20, 20).proportion_ci(method="exact")
+    assert limits["accuracy"] == pytest.approx((exact.low, 1.0))
+    assert scores.intervals(y, np.eye(2)[1 - y], np.arange(2))["accuracy"] == pytest.approx(
+        (0.0, 1 - exact.low)
+    )
