@@ -12,6 +12,7 @@ except ImportError as error:
         "start Python in another one, or install with: pip install -e ."
     ) from error
 
+from mddf._base.model_file import fingerprint, load, save
 from mddf._base.serialization import from_state, publish
 from mddf._cascade.mddf import MDDFClassifier
 from mddf._deep_forest.classifier import DeepForestClassifier
@@ -56,7 +57,10 @@ __all__ = [
     "check",
     "cost",
     "drift",
+    "fingerprint",
     "from_state",
+    "load",
+    "save",
     "with_encoder",
 ]
 

@@ -31,7 +31,6 @@ EXTRAS = {
     "clusters-boosting": ("distributed",),
     "onnx": ("onnxruntime",),
     "other-formats": ("onnxruntime", "treelite"),
-    "saving": ("skops",),
 }
 
 
