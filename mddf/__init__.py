@@ -24,6 +24,7 @@ from mddf._gradient.custom_loss import CustomLoss
 from mddf._gradient.regressor import GradientBoostingRegressor
 from mddf._input.chunked import by_columns
 from mddf._inspection.cost import Cost, cost
+from mddf._inspection.records import read_records
 from mddf._members.encoding import with_encoder
 from mddf._quality.check import check
 from mddf._quality.drift import ColumnDrift, DriftReference, DriftTable, drift
@@ -60,6 +61,7 @@ __all__ = [
     "fingerprint",
     "from_state",
     "load",
+    "read_records",
     "save",
     "with_encoder",
 ]
