@@ -32,7 +32,9 @@ def _describe(series: nw.Series[Any], name: Any, *, is_marked: bool) -> Column:
     kind: Kind = "category" if is_marked else _kind(series, is_missing)
     if kind != "category":
         return Column(name, kind, missing_share=share)
-    levels = {value for value in series.unique().to_list() if not _is_missing(value)}
+    levels = _levels(series, is_missing)
+    if levels is None:
+        return Column(name, kind, missing_share=share)
     if len(levels) > _MAX_LEVELS and all(type(level) is str for level in levels):
         return Column(name, kind, missing_share=share)
     return Column(name, kind, tuple(sorted(levels, key=_by_type)), share)
@@ -47,8 +49,15 @@ def _missing(series: nw.Series[Any]) -> np.ndarray:
     return is_missing.to_numpy().astype(bool)
 
 
-def _is_missing(value: Any) -> bool:
-    return bool(missing_cells(np.array([value, None], dtype=object))[0])
+def _levels(series: nw.Series[Any], is_missing: np.ndarray) -> set[Any] | None:
+    """Different values of a column; None if they cannot be compared, as lists and dicts."""
+    try:
+        if series.dtype == nw.Object:
+            values = np.fromiter(series.to_list(), object, len(series))
+            return set(values[~is_missing].tolist())
+        return set(series.drop_nulls().unique().to_list())
+    except TypeError:
+        return None
 
 
 def _kind(series: nw.Series[Any], is_missing: np.ndarray) -> Kind:

@@ -137,9 +137,11 @@ def _describe_column(source: Source, name: str, form: Format) -> Column:
         return Column(name, "empty", missing_share=share)
     if cells.are_booleans(values):
         return Column(name, "boolean", missing_share=share)
-    _, is_wrong = cells.as_numbers(values, form)
+    numbers, is_wrong = cells.as_numbers(values, form)
     row = first_true(is_wrong)
     if row is None:
+        numbers = cells.without_missing(numbers, form)  # "-999.0" where the mark is "-999"
+        share = numbers.null_count / len(numbers)
         return Column(name, "number", missing_share=share)
     if name in form.numbers:
         raise _no_number(source, name, row)
