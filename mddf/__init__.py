@@ -12,6 +12,7 @@ except ImportError as error:
         "start Python in another one, or install with: pip install -e ."
     ) from error
 
+from mddf._base.model_file import fingerprint, load, save
 from mddf._base.serialization import from_state, publish
 from mddf._cascade.mddf import MDDFClassifier
 from mddf._deep_forest.classifier import DeepForestClassifier
@@ -23,6 +24,7 @@ from mddf._gradient.custom_loss import CustomLoss
 from mddf._gradient.regressor import GradientBoostingRegressor
 from mddf._input.chunked import by_columns
 from mddf._inspection.cost import Cost, cost
+from mddf._inspection.records import read_records
 from mddf._members.encoding import with_encoder
 from mddf._quality.check import check
 from mddf._quality.drift import ColumnDrift, DriftReference, DriftTable, drift
@@ -56,7 +58,11 @@ __all__ = [
     "check",
     "cost",
     "drift",
+    "fingerprint",
     "from_state",
+    "load",
+    "read_records",
+    "save",
     "with_encoder",
 ]
 

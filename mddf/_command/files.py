@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import tempfile
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,11 +11,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import joblib
 from sklearn.base import BaseEstimator
 
+from mddf._base import atomic, model_file
 from mddf._schema.source import PARQUET
-from mddf.export._skops import skops_types
 
 from .extras import need, need_tables
 from .rows import visible
@@ -28,9 +25,9 @@ if TYPE_CHECKING:
 
     from mddf._schema.schema import Schema
 
-MODELS = (".skops", ".joblib")
+MODEL = ".mddf"
 TABLES = (".csv", *PARQUET)
-_LIBRARIES = {".skops": "skops"} | dict.fromkeys(PARQUET, "pyarrow")
+_LIBRARIES = dict.fromkeys(PARQUET, "pyarrow")
 
 
 def check_output(
@@ -56,32 +53,9 @@ def check_output(
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary file that replaces `path` if the block succeeds.
-
-    The file is removed if the block fails or a signal ends the process. A link stays a link to the
-    same file, and the new file keeps the permissions of the old one.
-    """
-    path = Path(os.path.realpath(path))
-    with _exit_on_signals():
-        handle, name = tempfile.mkstemp(
-            prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent
-        )
-        os.close(handle)
-        try:
-            yield Path(name)
-            os.chmod(name, _permissions(path))
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-
-
-def _permissions(path: Path) -> int:
-    if path.exists():
-        return path.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+    """Yield a temporary file that replaces `path`, also removed if a signal ends the process."""
+    with _exit_on_signals(), atomic.replacing(path) as new_path:
+        yield new_path
 
 
 @contextmanager
@@ -184,44 +158,40 @@ class StoredModel:
 
 def write_model(path: Path, contents: StoredModel) -> None:
     """Write a fitted model, the description of its columns and further facts about the fit."""
-    stored = {
-        "model": contents.model,
+    notes = {
         "schema": contents.schema.to_json(),
+        "decision": contents.decision and asdict(contents.decision),
         "reference": contents.reference,
-        "facts": json.dumps(contents.facts),
-        "decision": json.dumps(contents.decision and asdict(contents.decision)),
+        "facts": contents.facts,
     }
-    is_skops = path.suffix.lower() == ".skops"
-    dump = need("skops.io", "commands").dump if is_skops else joblib.dump
-    with replacing(path) as new_path:
-        dump(stored, new_path)
+    with _exit_on_signals():
+        model_file.write_model(path, contents.model, notes)
 
 
 def read_model(path: Path) -> StoredModel:
-    """Read the file of a model; files of skops run no code."""
-    suffix = path.suffix.lower()
-    if suffix not in MODELS:
-        raise SystemExit(f"the model must end in {' or '.join(MODELS)}, got {visible(path)}")
+    """Read the file of a model, which runs no code."""
+    if path.suffix.lower() != MODEL:
+        raise SystemExit(f"the model must end in {MODEL}, got {visible(path)}")
     if not path.exists():
         raise SystemExit(f"the model must be an existing file, got {visible(path)}")
     need_tables()
     from mddf._schema.schema import Schema
 
     try:
-        if suffix == ".skops":
-            stored = need("skops.io", "commands").load(path, trusted=skops_types())
-        else:
-            stored = joblib.load(path)
-        decision = json.loads(stored["decision"])
+        model, notes = model_file.read_model(path)
+    except (OSError, ImportError, model_file.ModelFileError) as error:
+        raise SystemExit(str(error)) from None
+    if not notes:
+        raise SystemExit(f"{path} must be a model of `mddf fit`, got a file of mddf.save")
+    try:
+        decision = notes["decision"]
         return StoredModel(
-            stored["model"],
-            Schema.from_json(stored["schema"]),
+            model,
+            Schema.from_json(notes["schema"]),
             None if decision is None else Decision(**decision),
-            stored["reference"],
-            json.loads(stored["facts"]),
+            notes["reference"],
+            notes["facts"],
         )
-    except SystemExit:
-        raise
-    except Exception as error:  # whatever the file holds
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+    except (KeyError, TypeError, ValueError) as error:
+        reason = f"{type(error).__name__}: {error}"
         raise SystemExit(f"{path} cannot be read as a model of `mddf fit`: {reason}") from None

@@ -52,7 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     estimators.add_learning_options(parser, settings_help=_SETTINGS_HELP)
     parser.add_argument(
         "--out", type=Path, metavar="FILE",
-        help="file for the model, .skops (safe to load) or .joblib (default: TABLE's name.skops)",
+        help=".mddf file for the model (default: TABLE's name.mddf)",
     )  # fmt: skip
     parser.add_argument(
         "--report", type=Path, metavar="FILE",
@@ -97,9 +97,9 @@ class _Paths:
             path = rows.visible(options.table)
             raise SystemExit(f"the table must be an existing file, got {path}")
         stem = options.table.name.split(".")[0] or "model"
-        model = options.out or Path(f"{stem}.skops")
+        model = options.out or Path(f"{stem}.mddf")
         report_path = options.report or model.with_suffix(".html")
-        files.check_output("--out", model, files.MODELS, options.overwrite)
+        files.check_output("--out", model, (files.MODEL,), options.overwrite)
         files.check_output("--report", report_path, (".html",), options.overwrite)
         pages.check_libraries()
         return cls(model, report_path)

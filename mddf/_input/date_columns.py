@@ -75,15 +75,22 @@ def _not_marked(
     columns: list[int], names: list[str], categorical_features: npt.ArrayLike | None
 ) -> list[int]:
     """Leave out the columns that are marked as categories."""
-    if not columns or categorical_features is None or isinstance(categorical_features, str):
+    if not columns:
         return columns
+    marked = marked_columns(names, categorical_features)
+    return [c for c in columns if c not in marked]
+
+
+def marked_columns(names: Sequence[Any], categorical_features: npt.ArrayLike | None) -> set[int]:
+    """Numbers of the columns that are marked as categories."""
+    if categorical_features is None or isinstance(categorical_features, str):
+        return set()
     marked = np.asarray(categorical_features)
     if marked.dtype.kind == "b":
-        return [c for c in columns if not (c < len(marked) and marked[c])]
+        return set(np.flatnonzero(marked).tolist())
     if marked.dtype.kind in "iu":
-        numbers = {int(c) % len(names) for c in marked}
-        return [c for c in columns if c not in numbers]
-    return [c for c in columns if names[c] not in set(map(str, marked))]
+        return {int(c) % len(names) for c in marked}
+    return {c for c, name in enumerate(names) if name in set(map(str, marked))}
 
 
 def dates_of_frame(

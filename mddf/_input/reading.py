@@ -25,14 +25,19 @@ from mddf._input.date_columns import (
     dates_of_fit,
     dates_of_frame,
     mark_dates,
+    marked_columns,
     microseconds_of,
     with_calendar,
 )
+from mddf._input.described_columns import describe_frame
 from mddf._input.frame import FrameTable, frame_table, is_frame
 from mddf._input.table import ArrayTable, SparseTable, Table
 
 # Fitted attribute with the name, or in an array the number, of a column that only orders the rows.
 _ORDER = "_order_column"
+
+# Fitted attribute with the columns of a data frame, as the user gave them.
+_COLUMNS = "input_columns_"
 
 
 def whole_frame(X: Any) -> Any:
@@ -73,6 +78,7 @@ def read_table(
     """
     if reset:
         vars(estimator).pop(_ORDER, None)
+        vars(estimator).pop(_COLUMNS, None)
         if time is not None and not time.is_feature:
             setattr(estimator, _ORDER, time.column)
     if isinstance(X, Table):
@@ -214,9 +220,9 @@ def _read_frame(
         candidates = [name for name in names if name != order]
         dates = {} if names_at_fit is None else dates_of_fit(candidates, names_at_fit)
     # 2. Leave the first out, and replace the others.
+    original = X
     if order is not None or dates:
         places = {name: table.place(names.index(name)) for name in dates}
-        original = X
         if order is not None:
             X = nw.from_native(X, eager_only=True).drop([order]).to_native()
         X = with_calendar(X, dates) if dates else X
@@ -240,6 +246,12 @@ def _read_frame(
         raise ValueError(
             f"X must have different names for all columns, got {name!r} {n_times} times"
         ) from error
+    if reset and join_dates is None:  # one shard does not know the categories of the others
+        setattr(
+            estimator,
+            _COLUMNS,
+            describe_frame(original, marked_columns(names, categorical_features)),
+        )
     return table
 
 

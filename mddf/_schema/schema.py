@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from mddf._schema import cells, dates
+from mddf._schema.column import Column
 from mddf._schema.format import Format, TableError
 from mddf._schema.source import Source
 
@@ -20,21 +21,8 @@ if TYPE_CHECKING:
 
 _MICROSECONDS_PER_DAY = 86_400_000_000
 
-Kind = Literal["number", "boolean", "category", "date", "empty"]
 # Increased whenever the written text changes.
 _VERSION = 1
-
-
-@dataclass(frozen=True)
-class Column:
-    """Name and kind of a column, and the texts of its categories in training.
-
-    A column that was empty in training stays empty, whatever it holds later.
-    """
-
-    name: str
-    kind: Kind
-    levels: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -116,7 +104,7 @@ class Schema:
 
 def _column_from_state(state: Mapping[str, Any]) -> Column:
     levels = state["levels"]
-    return Column(state["name"], state["kind"], None if levels is None else tuple(levels))
+    return Column(**{**state, "levels": None if levels is None else tuple(levels)})
 
 
 def _format_from_state(state: Mapping[str, Any]) -> Format:
@@ -140,21 +128,24 @@ def describe(source: Source, features: Sequence[str], target: str, form: Format)
 
 def _describe_column(source: Source, name: str, form: Format) -> Column:
     values = _typed_cells(source, name, form)
+    share = values.null_count / max(1, len(values))
     if name in form.dates:
-        return Column(name, "date")
+        return Column(name, "date", missing_share=share)
     if name in form.text:
-        return Column(name, "category", _levels(values))
+        return Column(name, "category", _levels(values), share)
     if values.null_count == len(values):
-        return Column(name, "empty")
+        return Column(name, "empty", missing_share=share)
     if cells.are_booleans(values):
-        return Column(name, "boolean")
-    _, is_wrong = cells.as_numbers(values, form)
+        return Column(name, "boolean", missing_share=share)
+    numbers, is_wrong = cells.as_numbers(values, form)
     row = first_true(is_wrong)
     if row is None:
-        return Column(name, "number")
+        numbers = cells.without_missing(numbers, form)  # "-999.0" where the mark is "-999"
+        share = numbers.null_count / len(numbers)
+        return Column(name, "number", missing_share=share)
     if name in form.numbers:
         raise _no_number(source, name, row)
-    return Column(name, "category", _levels(values))
+    return Column(name, "category", _levels(values), share)
 
 
 def _typed_cells(source: Source, name: str, form: Format) -> pa.Array:

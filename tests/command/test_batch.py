@@ -76,7 +76,7 @@ def test_a_folder_of_files_and_a_pipeline(table, tmp_path):
 def test_a_model_file_reads_csv(table, tmp_path, capsys):
     table["y"] = table["whole"] * 2.0 + np.arange(len(table)) % 3
     table.to_csv(tmp_path / "train.csv", index=False)
-    model = tmp_path / "model.joblib"
+    model = tmp_path / "model.mddf"
     settings = ["--set", "n_estimators=5", "--n-jobs", "1"]
     columns = ["--target", "y", "--drop", "key", "--dates", "day"]
     fit = ["fit", str(tmp_path / "train.csv"), *columns, "--estimator", "random-forest", *settings]

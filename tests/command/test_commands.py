@@ -7,12 +7,12 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
 
+import mddf
 from mddf import (
     DeepForestClassifier,
     GradientBoostingRegressor,
@@ -26,7 +26,6 @@ from mddf._command.rows import TrainingTable
 from mddf._command.scores import Decision
 
 pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
-pytest.importorskip("skops", reason='needs "mddf[skops]"')
 QUICK = ["--set", "n_estimators=5", "members=['random', 'linear']", "--n-jobs", "1"]
 FIT = ["fit", "wine.csv", "--target", "kind", "--drop", "day"]
 
@@ -116,20 +115,20 @@ def test_classes_from_the_fit_to_an_explanation(folder, capsys):
     assert "classification of 'kind': 178 rows, 6 features" in output
     assert re.search(r"178 held-out rows of a 5-fold cross-validation: accuracy 0\.\d+", output)
     assert sorted(path.name for path in folder.iterdir()) == [
-        "diabetes.csv", "wine.csv", "wine.html", "wine.skops",
+        "diabetes.csv", "wine.csv", "wine.html", "wine.mddf",
     ]  # fmt: skip
     page = (folder / "wine.html").read_text()
     for part in ("95 % interval", ">date<", "&lt;light&gt;", "Confusion matrix", "rosé",
                  "Layers: 1", "n_estimators=5", f"mddf {__version__}"):  # fmt: skip
         assert part in page
     assert not re.search(r'(src|href)="(?!#|data:)', page)  # nothing is fetched
-    run("predict", "wine.skops", "wine.csv", "--keep", "day", "--out", "found.csv")
+    run("predict", "wine.mddf", "wine.csv", "--keep", "day", "--out", "found.csv")
     result = pd.read_csv("found.csv")
     assert list(result) == ["day", "predicted kind", "p(red)", "p(rosé)", "p(white)"]
     table = pd.read_csv("wine.csv")
     assert (result["predicted kind"] == table["kind"]).mean() > 0.9
     assert np.allclose(result.filter(like="p(").sum(axis=1), 1)
-    run("explain", "wine.skops", "wine.csv", "--rows", 2, "--n-background", 20, "--out", "why.csv")
+    run("explain", "wine.mddf", "wine.csv", "--rows", 2, "--n-background", 20, "--out", "why.csv")
     why = pd.read_csv("why.csv")
     parts = why.drop(columns=["predicted", "explained", "base"])
     assert np.allclose(why["base"] + parts.sum(axis=1), why["explained"])
@@ -141,43 +140,43 @@ def test_numbers_with_a_test_table_and_parquet(folder, capsys):
     table[100:].to_parquet("later.parquet")
     table[:100].to_csv("first.csv", index=False, sep=";", decimal=",")
     run(
-        "fit", "first.csv", "--target", "target", "--test", "later.parquet", "--out", "m.joblib",
+        "fit", "first.csv", "--target", "target", "--test", "later.parquet", "--out", "m.mddf",
         "--report", "m.html", "--sep", ";", "--decimal", ",", *QUICK,
     )  # fmt: skip
     assert "scores on 50 held-out rows: RMSE" in capsys.readouterr().out
     assert "Targets and predictions" in (folder / "m.html").read_text()
-    model = joblib.load("m.joblib")["model"]
-    run("predict", "m.joblib", "later.parquet", "--interval", 0.8, "--out", "p.parquet")
+    model = mddf.load("m.mddf")
+    run("predict", "m.mddf", "later.parquet", "--interval", 0.8, "--out", "p.parquet")
     result = pd.read_parquet("p.parquet")
     assert np.array_equal(
         result["predicted target"], model.predict(table[["age", "bmi", "s5"]][100:])
     )
     assert np.all(result["low"] < result["high"])
-    run("explain", "m.joblib", "later.parquet", "--rows", 1, "--background", "first.csv")
+    run("explain", "m.mddf", "later.parquet", "--rows", 1, "--background", "first.csv")
     assert "adds to the prediction" in (folder / "explained.html").read_text()
 
 
 def test_other_estimators(folder, capsys):
     run(
         "fit", "diabetes.csv", "--target", "target", "--estimator", "gradient-boosting", "--set",
-        "max_iter=10", "--out", "g.joblib",
+        "max_iter=10", "--out", "g.mddf",
     )  # fmt: skip
     capsys.readouterr()
-    model = joblib.load("g.joblib")["model"]
+    model = mddf.load("g.mddf")
     assert isinstance(model, GradientBoostingRegressor)
     assert model.max_iter == 10
-    run("predict", "g.joblib", "diabetes.csv")
+    run("predict", "g.mddf", "diabetes.csv")
     output = capsys.readouterr().out.splitlines()
     assert output[0] == "predicted target"
     assert len(output) == 151
     with pytest.raises(SystemExit, match="GradientBoostingRegressor gives no intervals"):
-        run("predict", "g.joblib", "diabetes.csv", "--interval", 0.9)
+        run("predict", "g.mddf", "diabetes.csv", "--interval", 0.9)
 
 
 def test_same_bits_for_every_number_of_threads(fitted_folder):
-    run(*FIT, *QUICK[:-1], 2, "--out", "other.skops")
+    run(*FIT, *QUICK[:-1], 2, "--out", "other.mddf")
     for name in ("wine", "other"):
-        run("predict", f"{name}.skops", "wine.csv", "--out", f"by-{name}.csv")
+        run("predict", f"{name}.mddf", "wine.csv", "--out", f"by-{name}.csv")
     first, other = (fitted_folder / f"by-{name}.csv" for name in ("wine", "other"))
     assert first.read_bytes() == other.read_bytes()
 
@@ -210,9 +209,9 @@ def test_comparison(folder, capsys):
         (["bench", "no.csv", "--target", "kind"], "no.csv cannot be read as a table: no such"),
         (
             ["fit", "wine.csv", "--target", "kind", "--out", "m.pkl"],
-            "must end in .skops or .joblib",
+            "must end in .mddf",
         ),
-        (["fit", "wine.csv", "--target", "kind", "--out", "no/m.skops"], "in an existing folder"),
+        (["fit", "wine.csv", "--target", "kind", "--out", "no/m.mddf"], "in an existing folder"),
         (["fit", "wine.csv", "--target", "kind", "--report", "wine.csv"], "must end in .html"),
         (["fit", "wine.csv", "--target", "kind", "--set", "n_layer=1"], "did you mean 'n_layers'"),
         (["fit", "wine.csv", "--target", "kind", "--set", "trees=9"], r"n_layers, .* got 'trees'"),
@@ -225,14 +224,14 @@ def test_comparison(folder, capsys):
         (["bench", "wine.csv", "--target", "kind", "--folds", 1], "--folds must be at least 2"),
         (["bench", "wine.csv", "--target", "kind", "--folds", 90], "rarest class, 48, got 90"),
         (["bench", "wine.csv", "--target", "kind", "--set", "n_layers=-1"], "n_layers"),
-        (["predict", "wine.csv", "wine.csv"], "model must end in .skops or .joblib"),
-        (["predict", "no.skops", "wine.csv"], "must be an existing file, got no.skops"),
-        (["predict", "bad.skops", "wine.csv"], "cannot be read as a model of `mddf fit`"),
-        (["explain", "bad.skops", "wine.csv", "--rows", 0], "--rows must be at least 1, got 0"),
+        (["predict", "wine.csv", "wine.csv"], "model must end in .mddf"),
+        (["predict", "no.mddf", "wine.csv"], "must be an existing file, got no.mddf"),
+        (["predict", "bad.mddf", "wine.csv"], "must be a file of mddf.save, got another kind"),
+        (["explain", "bad.mddf", "wine.csv", "--rows", 0], "--rows must be at least 1, got 0"),
     ],
 )
 def test_errors_of_the_user_take_one_line(folder, arguments, message):
-    (folder / "bad.skops").write_text("x")
+    (folder / "bad.mddf").write_text("x")
     before = sorted(folder.iterdir())
     with pytest.raises(SystemExit, match=message) as ended:
         run(*arguments)
@@ -296,29 +295,29 @@ def test_later_tables_written_otherwise(folder):
     table.to_csv("german.csv", index=False, sep=";", decimal=",", encoding="utf-16")
     marks = ["--sep", ";", "--decimal", ",", "--encoding", "utf-16"]
     run("fit", "german.csv", "--target", "kind", *marks, *QUICK)
-    run("predict", "german.skops", "german.csv", "--out", "a.csv")
+    run("predict", "german.mddf", "german.csv", "--out", "a.csv")
     marks = ["--sep", ",", "--decimal", ".", "--encoding", "utf-8"]
-    run("predict", "german.skops", "wine.csv", "--out", "b.csv", *marks)
+    run("predict", "german.mddf", "wine.csv", "--out", "b.csv", *marks)
     assert (folder / "a.csv").read_bytes() == (folder / "b.csv").read_bytes()
-    run("explain", "german.skops", "wine.csv", "--rows", 1, "--out", "why.csv", *marks)
+    run("explain", "german.mddf", "wine.csv", "--rows", 1, "--out", "why.csv", *marks)
     assert len(pd.read_csv("why.csv")) == 1
 
 
 def test_files_are_replaced_only_on_request(fitted_folder, monkeypatch):
     folder = fitted_folder
-    before = (folder / "wine.skops").read_bytes()
-    with pytest.raises(SystemExit, match=r"--out: wine\.skops exists: --overwrite"):
+    before = (folder / "wine.mddf").read_bytes()
+    with pytest.raises(SystemExit, match=r"--out: wine\.mddf exists: --overwrite"):
         run("fit", "wine.csv", "--target", "kind")
 
     def fail(*_):
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("skops.io.dump", fail)
+    monkeypatch.setattr("mddf._base.model_file.write_model", fail)
     with pytest.raises(SystemExit, match="mddf fit: no space left on device"):
         run(*FIT, "--overwrite", *QUICK)
-    assert (folder / "wine.skops").read_bytes() == before
+    assert (folder / "wine.mddf").read_bytes() == before
     assert sorted(path.name for path in folder.iterdir()) == [
-        "diabetes.csv", "wine.csv", "wine.html", "wine.skops",
+        "diabetes.csv", "wine.csv", "wine.html", "wine.mddf",
     ]  # fmt: skip
 
 

@@ -31,7 +31,7 @@ SMALL = ["--set", "n_layers=1", "n_estimators=3", "members=['random']"]
 
 
 def fit(path, *options, settings=SMALL):
-    out = path.with_name("model.joblib")
+    out = path.with_name("model.mddf")
     command = ["fit", str(path), "--target", "y", "--out", str(out), "--overwrite"]
     main([*command, "--n-jobs", "1", *settings, *options])
     stored = read_model(out)
@@ -71,7 +71,7 @@ def test_the_last_rows_are_held_out(table, capsys, estimator):
     assert schema.names == model.feature_names_in_.tolist() == ["x"]
     later = table.with_name("later.csv")
     later.write_text("x\n0.5\n")
-    main(["predict", str(table.with_name("model.joblib")), str(later)])
+    main(["predict", str(table.with_name("model.mddf")), str(later)])
     assert "scores on 24 held-out rows" in capsys.readouterr().out
     if estimator == "deep-forest":
         assert model.n_without_oof_ == 20

@@ -8,7 +8,6 @@ import sys
 import time
 from decimal import Decimal
 
-import joblib
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -16,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mddf.__main__ import main
+from mddf._base import model_file
 from mddf._command import files
 
 pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
@@ -47,7 +47,7 @@ def once_fitted(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(path)
         write_table()
-        run("fit", "t.csv", "--target", "kind", *FOREST, "--out", "m.joblib", "--missing", "?")
+        run("fit", "t.csv", "--target", "kind", *FOREST, "--out", "m.mddf", "--missing", "?")
     return path
 
 
@@ -62,12 +62,12 @@ def test_kept_cells_equal_the_file(fitted):
     cells = ["00123", "9007199254740993", "1e5", "NA", " x ", 'say "hi"', "1,5", "a\nb", "", "?"]
     later = pd.DataFrame({"key": cells, "size": [1.50] * 9 + ["?"]}, dtype=str)
     later.to_csv("later.csv", index=False)
-    run("predict", "m.joblib", "later.csv", "--keep", "key", "size", "--out", "p.csv")
+    run("predict", "m.mddf", "later.csv", "--keep", "key", "size", "--out", "p.csv")
     kept = pd.read_csv("p.csv", dtype=str, keep_default_na=False)
     assert kept["key"].tolist() == cells
     assert kept["size"].tolist() == later["size"].tolist()
     assert list(kept)[2:] == ["predicted kind", "p(a)", "p(b)"]
-    run("predict", "m.joblib", "later.csv", "--keep", "key", "--out", "p.parquet")
+    run("predict", "m.mddf", "later.csv", "--keep", "key", "--out", "p.parquet")
     assert pq.read_table("p.parquet")["key"].to_pylist() == cells
 
 
@@ -82,13 +82,13 @@ def test_kept_cells_of_parquet_keep_their_types(fitted):
         "list": pa.array([[1], None, [2, 3]]),
     }
     pq.write_table(pa.table({**columns, "size": [1, 2, 3]}), "later.pq")
-    run("predict", "m.joblib", "later.pq", "--keep", *columns, "--out", "p.PARQUET")
+    run("predict", "m.mddf", "later.pq", "--keep", *columns, "--out", "p.PARQUET")
     kept = pq.read_table("p.PARQUET")
     for name, cells in columns.items():
         assert kept[name].to_pylist() == cells.to_pylist()
         assert kept[name].type == cells.type
     assert pd.read_parquet("p.PARQUET")["category"].dtype == "category"
-    run("predict", "m.joblib", "later.pq", "--keep", "big", "price", "day", "--out", "p.csv")
+    run("predict", "m.mddf", "later.pq", "--keep", "big", "price", "day", "--out", "p.csv")
     text = (fitted / "p.csv").read_text().splitlines()
     assert [line.rsplit(",", 3)[0] for line in text[1:]] == [
         "9007199254740993,1.10,1970-01-01", ",,", "9223372036854775807,2.00,1970-01-02",
@@ -114,9 +114,9 @@ def test_the_same_predictions_by_csv_and_by_parquet(folder):
     )
     for name in ("csv", "parquet"):
         run("fit", f"t.{name}", "--target", "y", *FOREST, "--text", "code", "--dates", "day",
-            "--missing", "-999", "--out", f"{name}.joblib")  # fmt: skip
+            "--missing", "-999", "--out", f"{name}.mddf")  # fmt: skip
         for other in ("csv", "parquet"):
-            run("predict", f"{name}.joblib", f"t.{other}", "--out", f"{name}-{other}.csv")
+            run("predict", f"{name}.mddf", f"t.{other}", "--out", f"{name}-{other}.csv")
     outputs = {path.read_text() for path in folder.glob("*-*.csv")}
     assert len(outputs) == 1
     assert "predicted y" in outputs.pop()
@@ -125,20 +125,20 @@ def test_the_same_predictions_by_csv_and_by_parquet(folder):
 def test_a_target_of_decimals_is_a_regression(folder, capsys):
     cells = {"a": list(range(30)), "y": [Decimal(i) / 8 for i in range(30)]}
     pq.write_table(pa.table(cells), "t.parquet")
-    run("fit", "t.parquet", "--target", "y", *FOREST, "--out", "m.joblib")
+    run("fit", "t.parquet", "--target", "y", *FOREST, "--out", "m.mddf")
     assert "regression of 'y'" in capsys.readouterr().out
 
 
 def test_links_stay_links_and_permissions_stay(fitted):
     (fitted / "there").mkdir()
     (fitted / "p.csv").symlink_to("there/real.csv")  # which is not there yet
-    run("predict", "m.joblib", "t.csv", "--out", "p.csv")
+    run("predict", "m.mddf", "t.csv", "--out", "p.csv")
     real = fitted / "there/real.csv"
     assert (fitted / "p.csv").is_symlink()
     assert real.read_text().startswith("predicted kind")
     real.write_text("old")
     real.chmod(0o600)
-    run("predict", "m.joblib", "t.csv", "--out", "p.csv", "--overwrite")
+    run("predict", "m.mddf", "t.csv", "--out", "p.csv", "--overwrite")
     assert (fitted / "p.csv").is_symlink()
     assert real.stat().st_mode & 0o777 == 0o600
     assert real.read_text().startswith("predicted kind")
@@ -151,7 +151,7 @@ def test_a_terminated_process_leaves_no_partial_file(folder, name):
     number = getattr(signal, name)
 
     def write():
-        with files.replacing(folder / "m.skops") as new:
+        with files.replacing(folder / "m.mddf") as new:
             new.write_text("half")
             os.kill(os.getpid(), number)
             time.sleep(5)
@@ -176,7 +176,7 @@ def test_signals_are_left_as_they_were(folder):
 def test_a_closed_pipe_is_no_error(fitted):
     write_table("many.csv", n=20_000)
     process = subprocess.Popen(
-        [sys.executable, "-m", "mddf", "predict", "m.joblib", "many.csv"],
+        [sys.executable, "-m", "mddf", "predict", "m.mddf", "many.csv"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     assert process.stdout.readline().startswith(b"predicted kind")
@@ -187,25 +187,25 @@ def test_a_closed_pipe_is_no_error(fitted):
 
 
 def test_files_of_another_version_are_refused(fitted):
-    stored = joblib.load("m.joblib")
-    stored["schema"] = stored["schema"].replace('"version": 1', '"version": 7')
-    joblib.dump(stored, "m.joblib")
+    model, notes = model_file.read_model("m.mddf")
+    notes["schema"] = notes["schema"].replace('"version": 1', '"version": 7')
+    model_file.write_model("m.mddf", model, notes)
     with pytest.raises(
         SystemExit,
-        match=r"m.joblib cannot be read .* version 7, .*reads version 1",
+        match=r"m.mddf cannot be read .* version 7, .*reads version 1",
     ):
-        run("predict", "m.joblib", "t.csv")
+        run("predict", "m.mddf", "t.csv")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["predict", "m.joblib", "t.csv", "--keep", "siz"], "--keep must be .*did you mean 'siz"),
-        (["predict", "m.joblib", "l.parquet"], "column 'size' of l.parquet .* got list<"),
-        (["predict", "m.joblib", "h.csv"], "h.csv must have rows, got none"),
-        (["predict", "m.joblib", "n.csv"], "must have a column 'size', as in training; got kind"),
-        (["predict", "m.joblib", "b.csv"], "b.csv, line 4: column 'size' must hold numbers, got"),
-        (["predict", "m.joblib", "t.csv", "--out", "no/p.csv"], "in an existing folder"),
+        (["predict", "m.mddf", "t.csv", "--keep", "siz"], "--keep must be .*did you mean 'siz"),
+        (["predict", "m.mddf", "l.parquet"], "column 'size' of l.parquet .* got list<"),
+        (["predict", "m.mddf", "h.csv"], "h.csv must have rows, got none"),
+        (["predict", "m.mddf", "n.csv"], "must have a column 'size', as in training; got kind"),
+        (["predict", "m.mddf", "b.csv"], "b.csv, line 4: column 'size' must hold numbers, got"),
+        (["predict", "m.mddf", "t.csv", "--out", "no/p.csv"], "in an existing folder"),
     ],
 )
 def test_tables_that_do_not_fit_leave_no_file(fitted, arguments, message):

@@ -37,7 +37,7 @@ def run(*arguments):
 @pytest.mark.parametrize("of", ["table.csv", "table.parquet"])
 @pytest.mark.parametrize("to", ["out.csv", "out.parquet"])
 def test_blocks_predict_as_one_table(folder, of, to, monkeypatch):
-    model_path = folder / "model.joblib"
+    model_path = folder / "model.mddf"
     fit = ["fit", folder / of, "--target", "y", "--drop", "key", "--dates", "day"]
     forest = ["--estimator", "random-forest", "--set", "n_estimators=5", "--n-jobs", "1"]
     run(*fit, *forest, "--out", model_path)
@@ -56,7 +56,7 @@ def test_blocks_predict_as_one_table(folder, of, to, monkeypatch):
 
 
 def test_an_error_late_in_the_table_leaves_no_file(folder, monkeypatch):
-    model_path = folder / "model.joblib"
+    model_path = folder / "model.mddf"
     fit = ["fit", folder / "table.csv", "--target", "y", "--drop", "key", "day", "kind"]
     forest = ["--estimator", "random-forest", "--set", "n_estimators=2", "--n-jobs", "1"]
     run(*fit, *forest, "--out", model_path)

@@ -13,7 +13,6 @@ from mddf._command import scores
 from mddf._command.scores import Decision
 
 pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
-pytest.importorskip("skops", reason='needs "mddf[skops]"')
 FIT = ["fit", "claims.csv", "--target", "claim", "--drop", "id", "--dates", "day", "--n-jobs", "1"]
 DEEP = ["--set", "n_estimators=5", "members=['random', 'linear']"]
 
@@ -47,7 +46,7 @@ def once_fitted(tmp_path_factory):
         write_claims("claims.csv")
         run(*FIT, *DEEP)
         run(*FIT, "--estimator", "random-forest", "--set", "n_estimators=20", "--out",
-            "forest.joblib", "--positive", "honest")  # fmt: skip
+            "forest.mddf", "--positive", "honest")  # fmt: skip
     return path
 
 
@@ -80,8 +79,8 @@ def test_the_report_shows_the_threshold(folder):
 
 def test_predictions_at_a_threshold(folder):
     table = pd.read_csv("claims.csv")
-    run("predict", "claims.skops", "claims.csv", "--out", "plain.csv", "--keep", "id", "day")
-    run("predict", "claims.skops", "claims.csv", "--threshold", "best", "--out", "best.csv")
+    run("predict", "claims.mddf", "claims.csv", "--out", "plain.csv", "--keep", "id", "day")
+    run("predict", "claims.mddf", "claims.csv", "--threshold", "best", "--out", "best.csv")
     plain = pd.read_csv("plain.csv", dtype={"id": str})
     assert plain["id"].tolist() == [f"{number:05}" for number in table["id"]]
     assert plain["day"].tolist() == table["day"].tolist()
@@ -89,25 +88,25 @@ def test_predictions_at_a_threshold(folder):
     best = pd.read_csv("best.csv")
     expected = np.where(plain["p(fraud)"] >= float(threshold[1]), "fraud", "honest")
     assert np.mean(best["predicted claim"] == expected) > 0.99  # the page rounds the threshold
-    run("predict", "claims.skops", "claims.csv", "--threshold", 0.05, "--out", "low.csv")
+    run("predict", "claims.mddf", "claims.csv", "--threshold", 0.05, "--out", "low.csv")
     low = pd.read_csv("low.csv")
     assert np.array_equal(low["predicted claim"] == "fraud", plain["p(fraud)"] >= 0.05)
-    run("predict", "claims.skops", "claims.csv", "--threshold", 0.05, "--positive", "honest",
+    run("predict", "claims.mddf", "claims.csv", "--threshold", 0.05, "--positive", "honest",
         "--out", "honest.csv")  # fmt: skip
     honest = pd.read_csv("honest.csv")
     assert np.array_equal(honest["predicted claim"] == "honest", plain["p(honest)"] >= 0.05)
 
 
 def test_explanations_of_a_class_and_of_named_rows(folder):
-    run("explain", "claims.skops", "claims.csv", "--rows", 3, "--class", "fraud", "--out", "a.csv",
+    run("explain", "claims.mddf", "claims.csv", "--rows", 3, "--class", "fraud", "--out", "a.csv",
         "--key", "id", "--n-background", 10)  # fmt: skip
     why = pd.read_csv("a.csv", dtype={"id": str})
-    run("predict", "claims.skops", "claims.csv", "--out", "p.csv", "--keep", "id")
+    run("predict", "claims.mddf", "claims.csv", "--out", "p.csv", "--keep", "id")
     predicted = pd.read_csv("p.csv", dtype={"id": str}).head(3)
     assert why["id"].tolist() == predicted["id"].tolist()
     assert np.allclose(why["explained"], predicted["p(fraud)"])
     key = predicted["id"][1]
-    run("explain", "claims.skops", "claims.csv", "--key", "id", "--select", key, "--n-background",
+    run("explain", "claims.mddf", "claims.csv", "--key", "id", "--select", key, "--n-background",
         10, "--class", "fraud")  # fmt: skip
     page = (folder / "explained.html").read_text()
     assert f"id {key}: claim = " in page
@@ -118,27 +117,27 @@ def test_explanations_of_a_class_and_of_named_rows(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["predict", "claims.skops", "claims.csv", "--threshold", "2"], "between 0 and 1"),
-        (["predict", "claims.skops", "claims.csv", "--positive", "fraud"], "give both"),
+        (["predict", "claims.mddf", "claims.csv", "--threshold", "2"], "between 0 and 1"),
+        (["predict", "claims.mddf", "claims.csv", "--positive", "fraud"], "give both"),
         (
-            ["predict", "claims.skops", "claims.csv", "--threshold", "0.2", "--positive", "frau"],
+            ["predict", "claims.mddf", "claims.csv", "--threshold", "0.2", "--positive", "frau"],
             r"--positive must be one of fraud, honest; got 'frau' \(did you mean 'fraud'\?\)",
         ),
         (
-            ["predict", "claims.skops", "claims.csv", "--threshold", "best", "--positive",
+            ["predict", "claims.mddf", "claims.csv", "--threshold", "best", "--positive",
              "honest"],
             "--threshold best is about fraud, got --positive honest: fit with --positive honest",
         ),
-        (["explain", "claims.skops", "claims.csv", "--class", "x"], "--class must be one of"),
-        (["explain", "claims.skops", "claims.csv", "--key", "x"], "--key must be a column of"),
-        (["explain", "claims.skops", "claims.csv", "--select", "3"], "--select needs --key"),
+        (["explain", "claims.mddf", "claims.csv", "--class", "x"], "--class must be one of"),
+        (["explain", "claims.mddf", "claims.csv", "--key", "x"], "--key must be a column of"),
+        (["explain", "claims.mddf", "claims.csv", "--select", "3"], "--select needs --key"),
         (
-            ["explain", "claims.skops", "claims.csv", "--key", "id", "--select", "x"],
+            ["explain", "claims.mddf", "claims.csv", "--key", "id", "--select", "x"],
             "--select must be values of 'id' in claims.csv, got 'x'",
         ),
-        ([*FIT, "--positive", "x", "--out", "m.skops"], "--positive must be one of fraud, honest"),
+        ([*FIT, "--positive", "x", "--out", "m.mddf"], "--positive must be one of fraud, honest"),
         (
-            ["fit", "claims.csv", "--target", "age", "--positive", "x", "--out", "m.skops"],
+            ["fit", "claims.csv", "--target", "age", "--positive", "x", "--out", "m.mddf"],
             "--positive needs a target of two classes, got regression",
         ),
     ],
@@ -175,31 +174,31 @@ def test_scores_of_the_positive_class():
 
 
 def test_drift_and_the_card(folder, capsys):
-    run("drift", "claims.skops", "claims.csv", "--fail")
+    run("drift", "claims.mddf", "claims.csv", "--fail")
     assert re.search(r"amount +0 +stable", capsys.readouterr().out)
     table = pd.read_csv("claims.csv")
     table.assign(amount=table["amount"] + 3).to_csv("later.csv", index=False)
     with pytest.raises(SystemExit) as ended:
-        run("drift", "claims.skops", "later.csv", "--fail", "--out", "drift.csv")
+        run("drift", "claims.mddf", "later.csv", "--fail", "--out", "drift.csv")
     assert ended.value.code == 3
     drift = pd.read_csv("drift.csv")
     assert drift["column"][0] == "amount"
     assert drift["verdict"].tolist() == ["drift"] + ["stable"] * (len(drift) - 1)
-    run("drift", "claims.skops", "later.csv", "--train", "later.csv", "--fail")
+    run("drift", "claims.mddf", "later.csv", "--train", "later.csv", "--fail")
     capsys.readouterr()
-    run("card", "claims.skops", "--purpose", "An example.")
+    run("card", "claims.mddf", "--purpose", "An example.")
     text = capsys.readouterr().out
     for part in ("tabular-classification", "An example.", "500 rows of `claims.csv`",
                  "| average precision |", "F1 is best", "## Limitations",
-                 "mddf predict claims.skops", "n\\_estimators=5"):  # fmt: skip
+                 "mddf predict claims.mddf", "n\\_estimators=5"):  # fmt: skip
         assert part in text
-    run("card", "claims.skops", "--out", "README.md")
+    run("card", "claims.mddf", "--out", "README.md")
     with pytest.raises(SystemExit, match="--overwrite"):
-        run("card", "claims.skops", "--out", "README.md")
+        run("card", "claims.mddf", "--out", "README.md")
 
 
 def test_the_card_of_a_regression(folder, capsys):
-    run("fit", "claims.csv", "--target", "age", "--drop", "id", "day", "--out", "age.skops",
+    run("fit", "claims.csv", "--target", "age", "--drop", "id", "day", "--out", "age.mddf",
         "--estimator", "random-forest", "--set", "n_estimators=5")  # fmt: skip
-    run("card", "age.skops")
+    run("card", "age.mddf")
     assert "| RMSE |" in capsys.readouterr().out

@@ -1,0 +1,49 @@
+"""Files that are replaced as a whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary file of the same folder that replaces `path` if the block succeeds.
+
+    The contents are on the disk before the file is replaced, so that a crash leaves the old or the
+    new file. The temporary file is removed if the block fails. A link stays a link to the same
+    file, and the new file keeps the permissions of the old one.
+    """
+    path = Path(os.path.realpath(path))
+    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
+    os.close(handle)
+    try:
+        yield Path(name)
+        os.chmod(name, _permissions(path))
+        _flush(name)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    if os.name == "posix":  # Windows cannot open folders
+        _flush(path.parent)
+
+
+def _flush(path: str | Path) -> None:
+    """Wait until a file, or the list of files of a folder, is on the disk."""
+    handle = os.open(path, os.O_RDWR if os.path.isfile(path) else os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _permissions(path: Path) -> int:
+    if path.exists():
+        return path.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

@@ -1,0 +1,86 @@
+"""Description of the columns of a data frame."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+
+from mddf._input.cell_values import missing_cells
+from mddf._input.times import are_dates, holds_dates
+from mddf._schema.column import Column, Kind
+
+# Columns with more texts are names or free text, whose list would outweigh the model. Not tuned.
+_MAX_LEVELS = 10_000
+
+
+def describe_frame(X: Any, marked: Collection[int]) -> tuple[Column, ...]:
+    """Describe the columns of a data frame; columns with numbers in `marked` are categories."""
+    frame = nw.from_native(X, eager_only=True)
+    return tuple(
+        _describe(frame[:, c], name, is_marked=c in marked) for c, name in enumerate(frame.columns)
+    )
+
+
+def _describe(series: nw.Series[Any], name: Any, *, is_marked: bool) -> Column:
+    is_missing = _missing(series)
+    share = float(is_missing.mean())
+    if share == 1.0:
+        return Column(name, "empty", missing_share=share)
+    kind: Kind = "category" if is_marked else _kind(series, is_missing)
+    if kind != "category":
+        return Column(name, kind, missing_share=share)
+    levels = _levels(series, is_missing)
+    if levels is None:
+        return Column(name, kind, missing_share=share)
+    if len(levels) > _MAX_LEVELS and all(type(level) is str for level in levels):
+        return Column(name, kind, missing_share=share)
+    return Column(name, kind, tuple(sorted(levels, key=_by_type)), share)
+
+
+def _missing(series: nw.Series[Any]) -> np.ndarray:
+    if series.dtype == nw.Object:
+        return missing_cells(np.fromiter(series.to_list(), object, len(series)))
+    is_missing = series.is_null()
+    if series.dtype.is_float():
+        is_missing = is_missing | series.is_nan().fill_null(True)
+    return is_missing.to_numpy().astype(bool)
+
+
+def _levels(series: nw.Series[Any], is_missing: np.ndarray) -> set[Any] | None:
+    """Different values of a column; None if they cannot be compared, as lists and dicts."""
+    try:
+        if series.dtype == nw.Object:
+            values = np.fromiter(series.to_list(), object, len(series))
+            return set(values[~is_missing].tolist())
+        return set(series.drop_nulls().unique().to_list())
+    except TypeError:
+        return None
+
+
+def _kind(series: nw.Series[Any], is_missing: np.ndarray) -> Kind:
+    if series.dtype == nw.Boolean:
+        return "boolean"
+    if series.dtype.is_numeric() or series.dtype == nw.Duration:
+        return "number"
+    if holds_dates(series):
+        return "date"
+    if series.dtype != nw.Object:
+        return "category"
+    present = np.fromiter(series.to_list(), object, len(series))[~is_missing]
+    if are_dates(present):
+        return "date"
+    types = set(map(type, present))
+    if all(issubclass(kind, bool | np.bool_) for kind in types):
+        return "boolean"
+    if all(hasattr(kind, "__float__") and not issubclass(kind, str) for kind in types):
+        return "number"
+    return "category"
+
+
+def _by_type(value: Any) -> tuple[bool, Any]:
+    """Sort numbers before texts, and other categories by their text."""
+    is_number = isinstance(value, bool | int | float)
+    return (not is_number, value if is_number else str(value))
