@@ -150,24 +150,44 @@ class Trials:
             rows = units.rows
         return cls(rows, units, folds, target, categorical, encoding, entropy)
 
-    def race(self, model: Model) -> Model:
-        """Choose the depth and the parameters at "auto"; return a model with these values."""
+    def race(self, model: Model) -> tuple[Trials, Model]:
+        """Choose the encoding, the depth and the parameters at "auto".
+
+        Returns
+        -------
+        trials : Trials
+            Trials with the chosen encoding.
+        model : BoostingParameters
+            A model with the chosen values.
+        """
         candidates = [candidate for candidate in _RACE if _is_open(model, candidate[0])]
         best = model
         if model.grow_policy == SYMMETRIC:
             best = with_parameters(model, max_depth=model.max_depth or _FIRST_DEPTH)
         else:
             candidates = [candidate for candidate in candidates if candidate[0] in _LEAF_WISE_RACE]
-        if not candidates:
-            return model
-        best_loss = self._race_loss(best)
+        alternatives = self._with_each_encoding(model)
+        if not candidates and len(alternatives) == 1:
+            return self, model
+        losses = [trials._race_loss(best) for trials in alternatives]
+        trials = alternatives[int(np.argmin(losses))]
+        best_loss = min(losses)
         for name, value, share in candidates:
             challenger = with_parameters(best, **{name: value})
-            loss = self._race_loss(challenger)
+            loss = trials._race_loss(challenger)
             if loss < best_loss - share * abs(best_loss - self.least_loss):
                 best = challenger
                 best_loss = loss
-        return best
+        return trials, best
+
+    def _with_each_encoding(self, model: BoostingParameters) -> list[Trials]:
+        """Trials with statistics of all columns of many levels, and with as few as possible."""
+        if self.encoding is None:
+            return [self]
+        by_sets = self.encoding.without_coded(model.max_bins)
+        if by_sets is not None and by_sets.n_columns == self.encoding.n_columns:
+            return [self]
+        return [self, replace(self, encoding=by_sets)]
 
     def learning_rate(self, model: BoostingParameters) -> float:
         return learning_rate_of(model, self.rows.n_rows_of_table)
