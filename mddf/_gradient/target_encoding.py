@@ -26,10 +26,10 @@ from mddf._binning.high_cardinality import CategoryLevels
 from mddf._gradient.repeats import Repeats
 from mddf._targets.weights import whole_weights
 
-# Fewest levels of a column with statistics; columns with fewer are split by sets of levels. If each
-# level has a code, held-out rows choose between both. On made tables with 60 or 200 levels, sets
-# had 0.25 to 0.8 times the excess loss of statistics if levels mattered much, and up to 6 times the
-# excess loss if they did not matter. Not tuned.
+# Fewest levels of a column with statistics; columns with fewer are split by sets of levels. If
+# each level has a code, held-out rows choose between both. On made tables with 60 or 200 levels,
+# sets had 0.25 to 0.8 times the excess loss of statistics if levels mattered much, and up to 6
+# times as much if they did not matter. The number is not tuned.
 FEWEST_LEVELS = 32
 # There are four random orders, but fewer if the copies would have more than 2**20 rows together,
 # which bounds memory. Not tuned.

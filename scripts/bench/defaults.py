@@ -416,7 +416,8 @@ def keys(options):
 study = Study(
     globals(), "bench_defaults", keys, ("rows",), fresh=True,
     tables=[*MADE, *REAL], peers=list(PEERS), rows=2000,
-    quick={"tables": ["hours", "parity", "31 levels", "crossed levels", "much signal", "some noise", "five classes"],
+    quick={"tables": ["hours", "parity", "31 levels", "crossed levels", "much signal",
+                      "some noise", "five classes"],
            "rows": 500},
 )  # fmt: skip
 parse, main = study.parse, study.main
