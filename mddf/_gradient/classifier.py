@@ -76,7 +76,8 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         names. "from_dtype" takes the columns of a data frame that hold categories or strings.
         Features with 32 categories or more are encoded by target statistics, unless
         `early_stopping` chose sets (see Notes). In features that are split by sets, the
-        rarest categories beyond `max_bins` share a bin, and categories that fit did not see count as missing.
+        rarest categories beyond `max_bins` share a bin, and categories that fit did not see
+        count as missing.
     linear_leaves : bool or "auto", default=False
         Whether the value of a leaf is a linear function of the numeric features that are split on
         the path to it, instead of a constant (see Notes). "auto" lets held-out samples choose;
