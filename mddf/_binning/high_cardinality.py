@@ -33,6 +33,11 @@ class CategoryLevels:
         """Level numbers of one column of the table."""
         return self.numbers[:, self.columns.index(column)]
 
+    def among(self, columns: list[int]) -> CategoryLevels:
+        """Levels of some of the columns of the table."""
+        places = [self.columns.index(column) for column in columns]
+        return CategoryLevels(columns, self.numbers[:, places], self.counts[places])
+
     def append(self, more: CategoryLevels) -> CategoryLevels:
         """Levels of these rows with more rows below."""
         return CategoryLevels(self.columns, np.vstack([self.numbers, more.numbers]), self.counts)

@@ -520,9 +520,10 @@ class GradientBoosting(BoostedPredictions):
             )
         if trials is None:
             return Plan(self, rounds, encoding, None)
-        model = trials.race(self)
+        trials, model = trials.race(self)
         scores = trials.scores(model)
-        return Plan(model, rounds[: trials.best_round(model, scores)], encoding, scores)
+        best_round = trials.best_round(model, scores)
+        return Plan(model, rounds[:best_round], trials.encoding, scores)
 
     def _check_before(self, before: BoostedTrees | None, n_before: int) -> None:
         """Refuse trees that a fit with warm_start=True cannot continue."""

@@ -74,9 +74,10 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
             default="from_dtype"
         Categorical features, which are split by sets of categories: a mask, column numbers or
         names. "from_dtype" takes the columns of a data frame that hold categories or strings.
-        Features with 32 categories or more are encoded by target statistics (see Notes). In other
-        features, the rarest categories beyond `max_bins` share a bin, and categories that fit did
-        not see count as missing.
+        Features with 32 categories or more are encoded by target statistics, unless
+        `early_stopping` chose sets (see Notes). In features that are split by sets, the
+        rarest categories beyond `max_bins` share a bin, and categories that fit did not see
+        count as missing.
     linear_leaves : bool or "auto", default=False
         Whether the value of a leaf is a linear function of the numeric features that are split on
         the path to it, instead of a constant (see Notes). "auto" lets held-out samples choose;
@@ -192,7 +193,8 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     such features, among the 10 with the most categories, are encoded in the same way. The
     statistics of a training sample come from the samples before it in a random order. There are
     four orders, which trees use in turn. Missing values are a category of their own. A category
-    that fit did not see gets the mean of all samples.
+    that fit did not see gets the mean of all samples. Held-out samples that choose the depth first
+    choose whether features with 32 to `max_bins` categories are split by sets instead.
 
     Linear leaves suit targets that are smooth in their features [4]_. A linear function reads at
     most seven features, the first ones that are split on the path, by the ranks of their bins; a

@@ -92,10 +92,11 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     l2_regularization : float or "auto", default=3.0
         Number added to the sum of second derivatives in a leaf, which is the number of samples for
         the squared error. "auto" stands for 3, or the value chosen by `early_stopping`.
-    max_features : {"auto", "sqrt", "log2"}, int, float or None, default=0.5
+    max_features : {"auto", "sqrt", "log2"}, int, float or None, default="auto"
         Number of features drawn for each level of a symmetric tree or each node of a leaf-wise
-        tree. A float is a share of the features, None means all. "auto" stands for 0.5, or the
-        value chosen by `early_stopping`, and for 1.0 above 100 000 samples.
+        tree. A float is a share of the features, None means all. "auto" stands for 0.5, or for
+        1.0 if `early_stopping` chose it, which tries it where many trees are needed, and for 1.0
+        above 100 000 samples.
     subsample : float or "auto", default=0.8
         Share of the samples drawn for each tree. "auto" stands for 0.8, or the value chosen by
         `early_stopping`.
@@ -105,9 +106,10 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
             default="from_dtype"
         Categorical features, which are split by sets of categories: a mask, column numbers or
         names. "from_dtype" takes the columns of a data frame that hold categories or strings.
-        Features with 32 categories or more are encoded by target statistics (see Notes). In other
-        features, the rarest categories beyond `max_bins` share a bin, and categories that fit did
-        not see count as missing.
+        Features with 32 categories or more are encoded by target statistics, unless
+        `early_stopping` chose sets (see Notes). In features that are split by sets, the
+        rarest categories beyond `max_bins` share a bin, and categories that fit did not see
+        count as missing.
     linear_leaves : bool or "auto", default=False
         Whether the value of a leaf is a linear function of the numeric features that are split on
         the path to it, instead of a constant (see Notes). "auto" lets held-out samples choose;
@@ -220,7 +222,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     sample. Pairs of such features, among the 10 with the most categories, are encoded in the same
     way. The statistics of a training sample come from the samples before it in a random order.
     There are four orders, which trees use in turn. Missing values are a category of their own. A
-    category that fit did not see gets the mean of all samples.
+    category that fit did not see gets the mean of all samples. Held-out samples that choose the
+    depth first choose whether features with 32 to `max_bins` categories are split by sets instead.
 
     If there are several targets, the first eight have statistics.
 
@@ -273,7 +276,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         max_depth: int | None = None,
         min_samples_leaf: int = 1,
         l2_regularization: float | str = 3.0,
-        max_features: float | str | None = 0.5,
+        max_features: float | str | None = "auto",
         subsample: float | str = 0.8,
         max_bins: int = 255,
         categorical_features: npt.ArrayLike | None = "from_dtype",

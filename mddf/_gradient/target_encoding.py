@@ -13,7 +13,7 @@ target. New rows get the means over all training rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import fsum
 
@@ -26,8 +26,10 @@ from mddf._binning.high_cardinality import CategoryLevels
 from mddf._gradient.repeats import Repeats
 from mddf._targets.weights import whole_weights
 
-# Fewest levels of a column with statistics; columns with fewer are split by sets of levels. Not
-# tuned.
+# Fewest levels of a column with statistics; columns with fewer are split by sets of levels. If
+# each level has a code, held-out rows choose between both. On made tables with 60 or 200 levels,
+# sets had 0.25 to 0.8 times the excess loss of statistics if levels mattered much, and up to 6
+# times as much if they did not matter. The number is not tuned.
 FEWEST_LEVELS = 32
 # There are four random orders, but fewer if the copies would have more than 2**20 rows together,
 # which bounds memory. Not tuned.
@@ -215,6 +217,14 @@ class Encoding:
 
     def groups(self) -> list[list[int]]:
         return groups_of(self.levels)
+
+    def without_coded(self, max_codes: int) -> Encoding | None:
+        """Settings without the columns whose levels all have codes; None if no column is left."""
+        is_left = self.levels.counts > max_codes
+        if not is_left.any():
+            return None
+        columns = np.asarray(self.levels.columns)[is_left].tolist()
+        return replace(self, levels=self.levels.among(columns))
 
     def extended(
         self, monotonic: np.ndarray | None, interactions: np.ndarray | None

@@ -88,6 +88,15 @@ def levels(rng, n, counts, sd=0.5):
     return with_noise(X, f.to_numpy(), sd * rng.normal(size=n))
 
 
+def crossed_levels(rng, n):
+    """A text column of 40 levels and one of 5 levels, with a mean for each combination."""
+    codes = rng.integers(0, 40, n), rng.integers(0, 5, n)
+    columns = [pd.Categorical([f"level {v}" for v in column]) for column in codes]
+    f = np.random.default_rng(40).normal(size=(40, 5))[codes]
+    X = pd.DataFrame(dict(zip("ab", columns, strict=True)))
+    return with_noise(X, f, 0.3 * rng.normal(size=n))
+
+
 def one_text(rng, n, n_levels):
     made = levels(rng, n, [n_levels])
     made.truth = made.truth - made.X["x"].to_numpy()
@@ -202,6 +211,7 @@ MADE = {
     "parity of 8": partial(parity, n_bits=8),
     "31 levels": partial(one_text, n_levels=31),
     "60 levels": partial(one_text, n_levels=60),
+    "crossed levels": crossed_levels,
     "weekdays": weekdays,
     "grades": grades,
     "ids": ids,
@@ -406,7 +416,8 @@ def keys(options):
 study = Study(
     globals(), "bench_defaults", keys, ("rows",), fresh=True,
     tables=[*MADE, *REAL], peers=list(PEERS), rows=2000,
-    quick={"tables": ["hours", "parity", "31 levels", "much signal", "some noise", "five classes"],
+    quick={"tables": ["hours", "parity", "31 levels", "crossed levels", "much signal",
+                      "some noise", "five classes"],
            "rows": 500},
 )  # fmt: skip
 parse, main = study.parse, study.main

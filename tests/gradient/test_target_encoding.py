@@ -274,3 +274,15 @@ def test_statistics_beyond_the_time_limit_are_not_started(monkeypatch):
     monkeypatch.setattr("mddf._gradient.training._booster", None)
     with pytest.raises(TimeIsUp):
         boost_folds(rows, folds, options, rounds, **encoding_options)
+
+
+@both
+def test_levels_act_together_with_a_small_column(Model):
+    rng = np.random.default_rng(0)
+    many, few = rng.integers(0, 40, 1500), rng.integers(0, 5, 1500)
+    f = np.where(rng.random((40, 5)) < 0.5, 1, -1)[many, few]
+    y = f if Model is GradientBoostingClassifier else f + 0.3 * rng.normal(size=1500)
+    X = pd.DataFrame({"many": [f"level {v}" for v in many], "few": few})
+    model = Model(random_state=0).fit(X[:1000], y[:1000])
+    assert model.score(X[1000:], f[1000:]) > 0.8
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
