@@ -8,10 +8,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "common/frontier.hpp"
 #include "common/interrupt.hpp"
 #include "common/random.hpp"
 #include "forest/data/training.hpp"
-#include "forest/grow/frontier.hpp"
 #include "forest/split/bounds.hpp"
 #include "forest/split/split.hpp"
 
