@@ -809,26 +809,9 @@ class BoostTeam:
     def close(self) -> None: ...
 
 class GradientBooster:
-    @overload
     def __init__(
         self,
-        table: BinnedTable,
-        y: ReadFloat64sInOrder,
-        weights: ReadFloat64sInOrder | None,
-        train: ReadInt32sInOrder,
-        held_out: ReadInt32sInOrder,
-        options: BoostOptions,
-        start: ReadFloat64TableInOrder | None = None,
-        cancel: Cancel | None = None,
-        keys: ReadUint64sInOrder | None = None,
-        offset: ReadFloat64TableInOrder | None = None,
-        communicator: object | None = None,
-        positions: ReadInt16TableInOrder | None = None,
-    ) -> None: ...
-    @overload
-    def __init__(
-        self,
-        table: ColumnTable,
+        table: BinnedTable | ColumnTable,
         y: ReadFloat64sInOrder,
         weights: ReadFloat64sInOrder | None,
         train: ReadInt32sInOrder,

@@ -21,6 +21,7 @@ MAY_INCLUDE = {
     "baselines": ["common"],
     "gradient_boosting": ["common", "forest/data"],
     "network": ["common"],
+    "descent": ["common"],
     "explain": ["common"],
     "logistic": ["common"],
     "bindings": [
@@ -29,6 +30,7 @@ MAY_INCLUDE = {
         "baselines",
         "gradient_boosting",
         "network",
+        "descent",
         "explain",
         "logistic",
     ],

@@ -1,35 +1,12 @@
 // Python bindings of gradient descent for the coefficients of layers.
 #include "bindings/arrays.hpp"
 #include "bindings/call.hpp"
-
-#include <algorithm>
-#include <functional>
-#include <limits>
-#include <vector>
+#include "descent/simplex.hpp"
 
 namespace mddf {
 namespace {
 
 using nb::arg;
-
-// Projects to the probability simplex: the nearest point with non-negative entries that sum to 1.
-// The method is the same as in `project_to_simplex`.
-void project(std::vector<double>& x, std::vector<double>& falling) {
-  falling.clear();
-  for (const double value : x)  // insertion sort is safe with NaN
-    falling.insert(std::upper_bound(falling.begin(), falling.end(), value, std::greater<>()),
-                   value);
-  double sum = 0, most = -std::numeric_limits<double>::infinity();
-  for (size_t i = 0; i < falling.size(); ++i) {
-    sum += falling[i];
-    const double surplus = (sum - 1) / static_cast<double>(i + 1);
-    if (!(surplus <= most)) most = surplus;
-  }
-  for (double& value : x) {
-    value -= most;
-    if (value <= 0) value = 0;
-  }
-}
 
 Out<double, 1> walk_on_simplex(In<double, 2> columns, In<double, 1> offset, In<int32_t, 2> batches,
                                In<double, 1> start, double step, double target, double below,
@@ -41,30 +18,11 @@ Out<double, 1> walk_on_simplex(In<double, 2> columns, In<double, 1> offset, In<i
   check(n_steps > 1 && size > 0, "batches: expected at least two steps with samples");
   for (size_t i = 0; i < n_steps * size; ++i)
     check_range("batches", batches.data()[i], 0, n_rows - 1);
-  std::vector<double> x(start.data(), start.data() + n), total(n), slope(n), falling;
-  falling.reserve(n);
-  without_gil(nullptr, [&](Interrupt& interrupt) {
-    for (size_t number = 0; number < n_steps; ++number) {
-      interrupt.poll(static_cast<int64_t>(size * n));
-      std::fill(slope.begin(), slope.end(), 0.0);
-      for (size_t i = 0; i < size; ++i) {
-        const int32_t row = batches.data()[number * size + i];
-        const double* column = columns.data() + static_cast<size_t>(row) * n;
-        double sum = 0;
-        for (size_t k = 0; k < n; ++k) sum += column[k] * x[k];
-        const double z = offset.data()[row] + sum;
-        const double factor = 2 * (z <= target ? below : above) * (z - target);
-        for (size_t k = 0; k < n; ++k) slope[k] += factor * column[k];
-      }
-      for (size_t k = 0; k < n; ++k) x[k] -= step * slope[k] / static_cast<double>(size);
-      project(x, falling);
-      if (2 * number < n_steps) continue;
-      for (size_t k = 0; k < n; ++k) total[k] += x[k];
-    }
-  });
-  for (double& value : total) value /= static_cast<double>(n_steps / 2);
-  project(total, falling);
-  return to_numpy(std::move(total));
+  const TargetLoss loss{columns.data(), offset.data(), target, below, above};
+  return to_numpy(without_gil(nullptr, [&](Interrupt& interrupt) {
+    return descend_on_simplex(loss, {batches.data(), n_steps, size}, as_span(start), step,
+                              interrupt);
+  }));
 }
 
 }  // namespace

@@ -249,7 +249,7 @@ GrownBlock<TreeReader> grow_divided_classes(BinnedTable& table, int n_classes,
   trees.n_columns = data.bins.n_columns;
   without_gil(cancel, [&](Interrupt& interrupt) {
     const auto grower =
-        std::make_unique<TreeGrower<CountedSample, Gini>>(data, options, interrupt);
+        std::make_unique<Grower<ClassRules<CountedSample, Gini>>>(data, options, interrupt);
     grow_each(*grower, divided, as_span(seeds), n_draws, options, trees, importances);
   });
   return grown_trees<TreeReader>(std::move(trees), std::move(importances), seeds.shape(0));
@@ -273,8 +273,8 @@ GrownBlock<ValueTreeReader> grow_divided_values(BinnedTable& table, const GrowOp
   trees.n_columns = data.bins.n_columns;
   without_gil(cancel, [&](Interrupt& interrupt) {
     const auto grow = [&](auto search) {
-      using Grower = ValueGrower<NodeValues<true>, typename decltype(search)::type>;
-      const auto grower = std::make_unique<Grower>(data, options, interrupt);
+      using Rules = ValueRules<NodeValues<true>, typename decltype(search)::type>;
+      const auto grower = std::make_unique<Grower<Rules>>(data, options, interrupt);
       grow_each(*grower, divided, as_span(seeds), n_draws, options, trees, importances);
     };
     if (options.loss == Loss::kPoisson)

@@ -1,10 +1,13 @@
 // Python bindings of gradient boosting.
+#include <nanobind/stl/variant.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <memory>
 #include <utility>
+#include <variant>
 
 #include "bindings/call.hpp"
 #include "bindings/gradient_options.hpp"
@@ -84,28 +87,80 @@ class PythonExchange : public Exchange {
   nb::object communicator_;
 };
 
+// A table of either kind during a call; `codes` is called without the GIL.
+struct TableInUse {
+  int64_t n_rows;
+  Bins bins;
+  std::function<std::shared_ptr<const TableCodes>(Interrupt&)> codes;
+  std::unique_ptr<BinnedTable::Use> use;
+};
+TableInUse in_use(BinnedTable& table) {
+  auto use = std::make_unique<BinnedTable::Use>(table);
+  return {table.matrix().n_rows, table.bins(),
+          [&table](Interrupt& interrupt) { return table.boosting_codes(interrupt); },
+          std::move(use)};
+}
+TableInUse in_use(ColumnTable& table) {
+  return {table.n_rows(), table.bins(), [&table](Interrupt&) { return table.boosting_codes(); },
+          nullptr};
+}
+
+using AnyTable = std::variant<BinnedTable*, ColumnTable*>;
+
 class GradientBooster {
  public:
-  GradientBooster(BinnedTable& table, In<double, 1> y, std::optional<In<double, 1>> weights,
-                  In<int32_t, 1> train, In<int32_t, 1> held_out, const BoostOptions& options,
-                  std::optional<In<double, 2>> start, Cancel* cancel,
-                  std::optional<In<uint64_t, 1>> keys, std::optional<In<double, 2>> offset,
-                  nb::object communicator, std::optional<In<int16_t, 2>> positions) {
-    const BinnedTable::Use use(table);
-    start_boosting({table.matrix().n_rows, table.bins(),
-                    [&](Interrupt& interrupt) { return table.boosting_codes(interrupt); }},
-                   y, weights, train, held_out, options, start, cancel, keys, offset, communicator,
-                   positions);
-  }
   // The booster refers to the codes of the table, which must outlive it.
-  GradientBooster(ColumnTable& table, In<double, 1> y, std::optional<In<double, 1>> weights,
+  GradientBooster(AnyTable any_table, In<double, 1> y, std::optional<In<double, 1>> weights,
                   In<int32_t, 1> train, In<int32_t, 1> held_out, const BoostOptions& options,
                   std::optional<In<double, 2>> start, Cancel* cancel,
                   std::optional<In<uint64_t, 1>> keys, std::optional<In<double, 2>> offset,
                   nb::object communicator, std::optional<In<int16_t, 2>> positions) {
-    start_boosting(
-        {table.n_rows(), table.bins(), [&](Interrupt&) { return table.boosting_codes(); }}, y,
-        weights, train, held_out, options, start, cancel, keys, offset, communicator, positions);
+    const TableInUse table = std::visit([](auto* of) { return in_use(*of); }, any_table);
+    if (!communicator.is_none())
+      exchange_ = std::make_unique<PythonExchange>(std::move(communicator));
+    const Shards shards(exchange_.get());
+    const int64_t n_rows = table.n_rows;
+    check_targets(options.options(), y, n_rows);
+    check((train.shape(0) > 0 || exchange_) &&
+              static_cast<int64_t>(train.shape(0)) % options.options().n_copies == 0,
+          "train: expected at least one row, and as many in each copy");
+    check(!exchange_ || options.options().n_copies == 1,
+          "communicator: expected no copies of rows");
+    check(!exchange_ || !options.options().needs_quantiles() || options.options().monotonic.empty(),
+          "communicator: expected no monotonic constraints with quantiles");
+    check(options.n_columns() < 0 || options.n_columns() == table.bins.n_columns,
+          "options: made for a table of another number of columns");
+    std::vector<int32_t> rows = checked_rows("train", train, n_rows);
+    std::vector<int32_t> others = checked_rows("held_out", held_out, n_rows);
+    bool whole = false;
+    if (weights) {
+      check_length("weights", weights->shape(0), n_rows);
+      check_each("weights", *weights, "finite numbers that are not negative",
+                 [](double weight) { return weight >= 0 && weight <= 1e15; });
+      double total = 0;
+      whole = true;
+      for (const int32_t row : rows) {
+        const double weight = weights->data()[row];
+        check(weight > 0, "weights: expected more than 0 of rows to train on");
+        whole = whole && weight == std::floor(weight);
+        total += weight;
+      }
+      whole = shards.max(whole ? 0.0 : 1.0) == 0 && shards.sum(total) <= 0x1p30;
+    }
+    if (keys) check_length("keys", keys->shape(0), n_rows);
+    if (start) check_scores("start", *start, n_rows, options.options().width());
+    check(options.linear_leaves() == positions.has_value(),
+          "positions: expected for linear leaves, and not for others");
+    if (positions) check_positions(*positions, table.bins, exchange_ != nullptr);
+    if (offset) check_scores("offset", *offset, n_rows, options.options().width());
+    const Target target{
+        y.data(),           offset ? offset->data() : nullptr,      data_or_null(weights), whole,
+        data_or_null(keys), positions ? positions->data() : nullptr};
+    without_gil(cancel, [&](Interrupt& interrupt) {
+      booster_ = std::make_unique<Booster>(table.codes(interrupt), table.bins, target,
+                                           std::move(rows), std::move(others), options.options(),
+                                           start ? start->data() : nullptr, shards, interrupt);
+    });
   }
 
   bool grow(In<uint64_t, 1> seeds, int64_t patience, double tol, bool watch_training, Team* team,
@@ -192,66 +247,6 @@ class GradientBooster {
   }
 
  private:
-  // The codes of a table and their number of rows; `codes` is called without the GIL.
-  struct Table {
-    int64_t n_rows;
-    Bins bins;
-    std::function<std::shared_ptr<const TableCodes>(Interrupt&)> codes;
-  };
-
-  void start_boosting(const Table& table, const In<double, 1>& y,
-                      const std::optional<In<double, 1>>& weights, const In<int32_t, 1>& train,
-                      const In<int32_t, 1>& held_out, const BoostOptions& options,
-                      const std::optional<In<double, 2>>& start, Cancel* cancel,
-                      const std::optional<In<uint64_t, 1>>& keys,
-                      const std::optional<In<double, 2>>& offset, const nb::object& communicator,
-                      const std::optional<In<int16_t, 2>>& positions) {
-    if (!communicator.is_none()) exchange_ = std::make_unique<PythonExchange>(communicator);
-    const Shards shards(exchange_.get());
-    const int64_t n_rows = table.n_rows;
-    check_targets(options.options(), y, n_rows);
-    check((train.shape(0) > 0 || exchange_) &&
-              static_cast<int64_t>(train.shape(0)) % options.options().n_copies == 0,
-          "train: expected at least one row, and as many in each copy");
-    check(!exchange_ || options.options().n_copies == 1,
-          "communicator: expected no copies of rows");
-    check(!exchange_ || !options.options().needs_quantiles() || options.options().monotonic.empty(),
-          "communicator: expected no monotonic constraints with quantiles");
-    check(options.n_columns() < 0 || options.n_columns() == table.bins.n_columns,
-          "options: made for a table of another number of columns");
-    std::vector<int32_t> rows = checked_rows("train", train, n_rows);
-    std::vector<int32_t> others = checked_rows("held_out", held_out, n_rows);
-    bool whole = false;
-    if (weights) {
-      check_length("weights", weights->shape(0), n_rows);
-      check_each("weights", *weights, "finite numbers that are not negative",
-                 [](double weight) { return weight >= 0 && weight <= 1e15; });
-      double total = 0;
-      whole = true;
-      for (const int32_t row : rows) {
-        const double weight = weights->data()[row];
-        check(weight > 0, "weights: expected more than 0 of rows to train on");
-        whole = whole && weight == std::floor(weight);
-        total += weight;
-      }
-      whole = shards.max(whole ? 0.0 : 1.0) == 0 && shards.sum(total) <= 0x1p30;
-    }
-    if (keys) check_length("keys", keys->shape(0), n_rows);
-    if (start) check_scores("start", *start, n_rows, options.options().width());
-    check(options.linear_leaves() == positions.has_value(),
-          "positions: expected for linear leaves, and not for others");
-    if (positions) check_positions(*positions, table.bins, exchange_ != nullptr);
-    if (offset) check_scores("offset", *offset, n_rows, options.options().width());
-    const Target target{
-        y.data(),           offset ? offset->data() : nullptr,      data_or_null(weights), whole,
-        data_or_null(keys), positions ? positions->data() : nullptr};
-    without_gil(cancel, [&](Interrupt& interrupt) {
-      booster_ = std::make_unique<Booster>(table.codes(interrupt), table.bins, target,
-                                           std::move(rows), std::move(others), options.options(),
-                                           start ? start->data() : nullptr, shards, interrupt);
-    });
-  }
-
   template <class T>
   static Out<T, 2> table_of(const std::vector<T>& values, size_t width) {
     return to_numpy<T, 2>(values, {values.size() / width, width});
@@ -340,17 +335,7 @@ n_threads : int
           "Work until the team is closed; return the number of finished pieces of work.")
       .def("close", &Team::close, "Let all helping threads return.");
   nb::class_<GradientBooster>(m, "GradientBooster", kBooster)
-      .def(nb::init<BinnedTable&, In<double, 1>, std::optional<In<double, 1>>, In<int32_t, 1>,
-                    In<int32_t, 1>, const BoostOptions&, std::optional<In<double, 2>>, Cancel*,
-                    std::optional<In<uint64_t, 1>>, std::optional<In<double, 2>>, nb::object,
-                    std::optional<In<int16_t, 2>>>(),
-           arg("table"), arg("y").noconvert(), arg("weights").none().noconvert(),
-           arg("train").noconvert(), arg("held_out").noconvert(), arg("options"),
-           arg("start").none().noconvert() = nb::none(), arg("cancel").none() = nb::none(),
-           arg("keys").none().noconvert() = nb::none(),
-           arg("offset").none().noconvert() = nb::none(), arg("communicator").none() = nb::none(),
-           arg("positions").none().noconvert() = nb::none())
-      .def(nb::init<ColumnTable&, In<double, 1>, std::optional<In<double, 1>>, In<int32_t, 1>,
+      .def(nb::init<AnyTable, In<double, 1>, std::optional<In<double, 1>>, In<int32_t, 1>,
                     In<int32_t, 1>, const BoostOptions&, std::optional<In<double, 2>>, Cancel*,
                     std::optional<In<uint64_t, 1>>, std::optional<In<double, 2>>, nb::object,
                     std::optional<In<int16_t, 2>>>(),

@@ -9,8 +9,6 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/call.hpp"
-#include "common/product.hpp"
-#include "common/wide.hpp"
 
 namespace mddf {
 namespace {
@@ -85,28 +83,11 @@ Out<double, 2> dense_layer(In<double, 2> inputs, In<float, 2> weights, In<float,
   check_length("biases", biases.shape(0), weights.shape(1));
   const auto n = static_cast<int64_t>(inputs.shape(0));
   const auto n_in = static_cast<int64_t>(weights.shape(0));
-  const auto n_out = static_cast<int64_t>(weights.shape(1)), out = matrix::padded(n_out);
+  const auto n_out = static_cast<int64_t>(weights.shape(1));
+  const network::LayerView layer{n_in, n_out, weights.data(), biases.data()};
   std::vector<double> outputs(n * n_out);
   without_gil(nullptr, [&](Interrupt& interrupt) {
-    constexpr int64_t kRows = 64;
-    std::vector<double> used(n_in * out), sums(kRows * out);
-    for (int64_t i = 0; i < n_in; ++i)
-      std::copy_n(weights.data() + i * n_out, n_out, used.data() + i * out);
-    for (int64_t first = 0; first < n; first += kRows) {
-      const int64_t n_rows = std::min(kRows, n - first);
-      for (int64_t i = 0; i < n_rows; ++i) std::copy_n(biases.data(), n_out, sums.data() + i * out);
-      const matrix::Factors<double> rows{inputs.data() + first * n_in, n_in, 1};
-      simd::with_width([&](auto wide) MDDF_INLINED {
-        matrix::add_product<decltype(wide)::value>(rows, used.data(), out, n_rows, n_in, out,
-                                                   sums.data(), out);
-      });
-      for (int64_t i = 0; i < n_rows; ++i)
-        for (int64_t j = 0; j < n_out; ++j) {
-          const double sum = sums[i * out + j];
-          outputs[(first + i) * n_out + j] = activate ? network::activation(sum) : sum;
-        }
-      interrupt.poll(n_rows * n_in * out / 8 + 1);
-    }
+    network::apply(layer, inputs.data(), n, activate, outputs.data(), interrupt);
   });
   return to_numpy<double, 2>(std::move(outputs),
                              {static_cast<size_t>(n), static_cast<size_t>(n_out)});

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/frontier.hpp"
 #include "gradient_boosting/histograms.hpp"
 #include "gradient_boosting/row_lists.hpp"
 #include "gradient_boosting/tree.hpp"
@@ -25,9 +26,8 @@ class LeafWiseGrower {
     begin(round, team);
     search(round, {0, -1}, random, team, interrupt);
     int n_leaves = 1;
-    while (n_leaves < options_.max_leaf_nodes) {
-      const int best = most_improved();
-      if (best < 0) break;
+    while (n_leaves < options_.max_leaf_nodes && !frontier_.empty()) {
+      const int best = frontier_.pop().node;
       ++n_leaves;
       const std::pair<int, int> children = divide(round, best, tree, team);
       if (n_leaves < options_.max_leaf_nodes) search(round, children, random, team, interrupt);
@@ -48,7 +48,15 @@ class LeafWiseGrower {
     bool is_right = false, is_split = false;
   };
 
+  // A leaf that may be split.
+  struct Candidate {
+    int node;
+    double gain;
+    int index() const { return node; }
+  };
+
   void begin(const RoundOf& round, Team& team) {
+    frontier_.clear();
     const auto n_rows = static_cast<int64_t>(round.order.size());
     lists_.begin(round.order, n_rows, round.gradients, columns_.rows(), team);
     Node root;
@@ -61,15 +69,6 @@ class LeafWiseGrower {
     free_.clear();
     n_slots_ = 0;
     parent_slot_ = -1;
-  }
-
-  int most_improved() const {
-    int best = -1;
-    for (size_t i = 0; i < nodes_.size(); ++i)
-      if (!nodes_[i].is_split && nodes_[i].split.found() &&
-          (best < 0 || nodes_[i].split.score > nodes_[best].split.score))
-        best = static_cast<int>(i);
-    return best;
   }
 
   bool may_split(const Node& node, const RoundOf& round) const {
@@ -115,7 +114,9 @@ class LeafWiseGrower {
     for (Searched& search : searched) {
       nodes_[search.node].split = search.best;
       // The order of categories comes from the histogram of the node, which is overwritten later.
-      if (search.best.found()) set_codes(round, search.node);
+      if (!search.best.found()) continue;
+      set_codes(round, search.node);
+      frontier_.push({search.node, search.best.score});
     }
     for (const int i : {both.first, both.second})
       if (i >= 0 && !nodes_[i].split.found()) release(nodes_[i]);
@@ -353,6 +354,7 @@ class LeafWiseGrower {
   ColumnDraws draws_;
   Team alone_;
   std::vector<Node> nodes_;
+  Frontier<Candidate> frontier_;
   RowLists<kWidth> lists_;
   std::vector<Sum> cells_;
   std::vector<int> free_;

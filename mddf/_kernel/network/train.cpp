@@ -309,4 +309,28 @@ std::vector<Dense> train(const Rows& rows, const Options& options, Interrupt& in
   return Trainer(rows, options).run(interrupt);
 }
 
+void apply(const LayerView& layer, const double* inputs, int64_t n, bool activates, double* outputs,
+           Interrupt& interrupt) {
+  constexpr int64_t kRows = 64;  // rows at a time, whose sums stay in the cache; not tuned
+  const int64_t n_in = layer.n_in, n_out = layer.n_out, out = matrix::padded(n_out);
+  std::vector<double> weights(n_in * out), sums(kRows * out);
+  for (int64_t i = 0; i < n_in; ++i)
+    std::copy_n(layer.weights + i * n_out, n_out, weights.data() + i * out);
+  for (int64_t first = 0; first < n; first += kRows) {
+    const int64_t n_rows = std::min(kRows, n - first);
+    for (int64_t i = 0; i < n_rows; ++i) std::copy_n(layer.biases, n_out, sums.data() + i * out);
+    const matrix::Factors<double> rows{inputs + first * n_in, n_in, 1};
+    simd::with_width([&](auto wide) MDDF_INLINED {
+      matrix::add_product<decltype(wide)::value>(rows, weights.data(), out, n_rows, n_in, out,
+                                                 sums.data(), out);
+    });
+    for (int64_t i = 0; i < n_rows; ++i)
+      for (int64_t j = 0; j < n_out; ++j) {
+        const double sum = sums[i * out + j];
+        outputs[(first + i) * n_out + j] = activates ? activation(sum) : sum;
+      }
+    interrupt.poll(n_rows * n_in * out / 8 + 1);
+  }
+}
+
 }  // namespace mddf::network

@@ -36,6 +36,17 @@ struct Dense {
 // J. Ba, ICLR 2015). Returns the layers from the first to the last.
 std::vector<Dense> train(const Rows& rows, const Options& options, Interrupt& interrupt);
 
+// A layer in the memory of the caller: n_in x n_out weights and n_out biases.
+struct LayerView {
+  int64_t n_in, n_out;
+  const float *weights, *biases;
+};
+
+// Fills n x n_out outputs of a layer from n x n_in inputs. Each row is computed independently of
+// the others.
+void apply(const LayerView& layer, const double* inputs, int64_t n, bool activates, double* outputs,
+           Interrupt& interrupt);
+
 // Activation function: x for x >= 0, and x / (1 - x) below, with a continuous derivative.
 template <class T>
 inline T activation(T x) {

@@ -1,7 +1,7 @@
 // forest/grow: the functions that the bindings call to grow trees. Input: a training set, options,
 // a sampling, and a seed for each tree. Output: trees, predictions of held-out rows, and
 // importances. This header grows blocks of classification trees, value_block.hpp blocks of
-// regression trees. grow_classes.hpp and grow_values.hpp grow a single tree.
+// regression trees. grower.hpp grows a single tree.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,8 @@
 #include "common/span.hpp"
 #include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
-#include "forest/grow/grow_classes.hpp"
+#include "forest/grow/class_rules.hpp"
+#include "forest/grow/grower.hpp"
 #include "forest/grow/row_counts.hpp"
 #include "forest/predict/predict.hpp"
 #include "forest/predict/walker.hpp"
@@ -149,8 +150,8 @@ class BlockGrower {
   RowCounts counts_;
   Walker walker_;
   const HeldOut held_out_;
-  TreeGrower<Sample, Criterion> grower_;
-  std::optional<TreeGrower<WeightedSample, Criterion>>
+  Grower<ClassRules<Sample, Criterion>> grower_;
+  std::optional<Grower<ClassRules<WeightedSample, Criterion>>>
       heavy_;  // for trees in which a row is drawn too often
   std::vector<int32_t> distinct_;
   std::vector<Sample> all_samples_;  // the samples of every tree, if there is no bootstrap

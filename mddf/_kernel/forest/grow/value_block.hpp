@@ -14,8 +14,9 @@
 #include "common/span.hpp"
 #include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
-#include "forest/grow/grow_values.hpp"
+#include "forest/grow/grower.hpp"
 #include "forest/grow/row_counts.hpp"
+#include "forest/grow/value_rules.hpp"
 #include "forest/predict/walker.hpp"
 #include "forest/split/absolute_search.hpp"
 #include "forest/split/node_labels.hpp"
@@ -121,7 +122,7 @@ class ValueBlockGrower {
   RowCounts counts_;
   Walker walker_;
   const HeldOut held_out_;
-  ValueGrower<Node, Search> grower_;
+  Grower<ValueRules<Node, Search>> grower_;
   std::vector<RowSample> all_samples_;  // the samples of every tree, if there is no bootstrap
 };
 

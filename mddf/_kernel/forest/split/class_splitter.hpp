@@ -53,25 +53,20 @@ class ClassSplitter {
   SplitSearch<Criterion, Weight>& search() { return search_; }
 
   // Finds the best split of `node`. The codes of its samples are in `matrix`. `n_constant` columns
-  // are known to be constant. Columns are drawn until there are max_features of them and at least
-  // one is not constant.
+  // are known to be constant.
   void find(const Sample* samples, int64_t n_constant, Random& random, Split& best) {
     const int64_t max_drawn = std::clamp<int64_t>(kTileBytes / node.n_samples, 1, kMaxDrawn);
     random_ = &random;
     numbered_ = false;
+    tile_codes_ = nullptr;
     search_.begin_node();
-    pool_.begin(n_constant);
-    while (pool_.any_unknown() &&
-           (pool_.drawn() < options_.max_features || pool_.only_constant())) {
-      tile_codes_ = nullptr;
-      const int64_t width =
-          pool_.draw_some(random, options_.max_features, max_drawn, drawn_.data());
-      interrupt_.poll(4 * width * node.n_samples);
-      if (width > 0 && !try_histograms(samples, width, best)) try_tile(samples, width, best);
-      // The pool takes constant columns in reverse order.
-      std::reverse(constant_.begin(), constant_.begin() + width);
-      pool_.mark_constant(constant_.data(), width);
-    }
+    pool_.draw_candidates(random, n_constant, options_.max_features, max_drawn, drawn_.data(),
+                          constant_.data(), [&](int64_t width) MDDF_INLINED {
+                            tile_codes_ = nullptr;
+                            interrupt_.poll(4 * width * node.n_samples);
+                            if (!try_histograms(samples, width, best))
+                              try_tile(samples, width, best);
+                          });
   }
 
   // The same for a node of divided rows, from counts of their bins. Columns are drawn in the same
@@ -81,21 +76,16 @@ class ClassSplitter {
     const int64_t max_drawn = std::clamp<int64_t>(kTileBytes / node.n_samples, 1, kMaxDrawn);
     random_ = &random;
     search_.begin_node();
-    pool_.begin(n_constant);
-    while (pool_.any_unknown() &&
-           (pool_.drawn() < options_.max_features || pool_.only_constant())) {
-      const int64_t width =
-          pool_.draw_some(random, options_.max_features, max_drawn, drawn_.data());
-      if (width > 0)
-        rows.count_bins(index, node.present.data(), node.n_present, drawn_.data(), width);
+    const auto try_columns = [&](int64_t width) {
+      rows.count_bins(index, node.present.data(), node.n_present, drawn_.data(), width);
       for (int64_t j = 0; j < width; ++j) {
         const BinCounts counts = rows.counts(j, data_.bins.count(drawn_[j]));
         constant_[j] = !try_column(drawn_[j], counts, best);
         if (best.column == drawn_[j]) best_counts_.take(counts);
       }
-      std::reverse(constant_.begin(), constant_.begin() + width);
-      pool_.mark_constant(constant_.data(), width);
-    }
+    };
+    pool_.draw_candidates(random, n_constant, options_.max_features, max_drawn, drawn_.data(),
+                          constant_.data(), try_columns);
   }
 
   // Fills `classes` with the classes of both sides of the split that was found last by counts, and

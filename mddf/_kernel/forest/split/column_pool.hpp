@@ -1,11 +1,13 @@
 // Draws candidate columns.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "common/random.hpp"
+#include "common/wide.hpp"
 
 namespace mddf {
 
@@ -61,6 +63,21 @@ class ColumnPool {
       std::swap(columns_[end_], columns_[known_ + found_]);
       ++end_;
       ++found_;
+    }
+  }
+  // Draws columns until there are max_features of them and at least one is not constant. Fills
+  // `drawn` with up to `most` columns at a time and calls mark(n), which marks the constant ones of
+  // these n columns in `constant`.
+  template <class Mark>
+  MDDF_INLINE void draw_candidates(Random& random, int64_t known, int64_t max_features,
+                                   int64_t most, int32_t* drawn, uint8_t* constant, Mark mark) {
+    begin(known);
+    while (any_unknown() && (drawn_ < max_features || only_constant())) {
+      const int64_t n = draw_some(random, max_features, most, drawn);
+      if (n == 0) continue;
+      mark(n);
+      std::reverse(constant, constant + n);
+      mark_constant(constant, n);
     }
   }
   bool any_unknown() const { return end_ > known_ + found_; }
