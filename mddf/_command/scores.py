@@ -9,6 +9,7 @@ from scipy import special, stats
 from sklearn import metrics
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
+from mddf._base.elementary import exp
 from mddf.analysis import choose_threshold
 
 # Standard deviations of 200 draws have an error of 5 %: enough for a report. Not tuned.
@@ -217,7 +218,7 @@ def _limits(name: str, score: float, reach: float, n_units: int) -> tuple[float,
         return 1 - high, 1 - low
     if name in _LOSSES:
         with np.errstate(over="ignore"):
-            factor = np.exp(reach / score) if score else 1.0
+            factor = float(exp(reach / score)) if score else 1.0
         return float(score / factor), float(score * factor)
     if not reach > _LAST_BITS:
         # Draws of faultless shares are faultless. A share that is lower than this one has no fault

@@ -56,6 +56,8 @@ def _levels(series: nw.Series[Any], is_missing: np.ndarray) -> set[Any] | None:
             values = np.fromiter(series.to_list(), object, len(series))
             return set(values[~is_missing].tolist())
         return set(series.drop_nulls().unique().to_list())
+    except UnicodeError:  # Arrow refuses text that is not UTF-8
+        return {value for value in series.to_list() if value is not None}
     except TypeError:
         return None
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtr
 
+from mddf._base.elementary import log
 from mddf._base.messages import warn
 
 # With fewer rows or values, subjects cannot be distinguished from measured numbers.
@@ -44,7 +45,7 @@ _IDS = frozenset(("id", "pid", "sid", "uid", "identifier"))
 _N_FIRST_PAIRS = 64
 _MIN_PAIRS = 15
 # Chance, if the rows had random order, below which columns are constant within subjects.
-_LOG_CHANCE = float(np.log(1e-8))
+_LOG_CHANCE = float(log(1e-8))
 
 
 def nearly_all(mask: np.ndarray) -> bool:
@@ -127,7 +128,7 @@ class Key:
             is_code = len(counts) >= len(self.counts) - 1 and _are_whole(column)
             if is_code or nearly_all(by_key >= 0) or nearly_all(by_key <= 0):
                 continue
-            log_chance += (len(first) - 2) * np.log(p)
+            log_chance += (len(first) - 2) * float(log(p))
             n_properties += 1 + (len(counts) >= _MIN_SUBJECTS)
         return n_properties >= 2 and log_chance < _LOG_CHANCE
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import gammaln
 
+from mddf._base.elementary import log
 from mddf._base.messages import warn
 
 # As for the other warnings about rows: in fewer, examples often predict a column by itself.
@@ -18,7 +19,7 @@ _N_FIRST_ROWS = 64
 _N_ROWS_OF_CLASS = 8
 _N_ROWS_FOR_CLASSES = 1024
 # Chance, if the rows had random order, from which equality means nothing.
-LOG_CHANCE = float(np.log(1e-5))
+LOG_CHANCE = float(log(1e-5))
 
 
 def log_chance(counts: np.ndarray) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mddf._base.elementary import log
 from mddf._input.target_copies import LOG_CHANCE, log_chance
 from mddf._quality import texts
 from mddf._quality.columns import DataColumn
@@ -365,7 +366,7 @@ def _purity(
     if (
         counts[code] < least * n_cells
         or share > _MAX_SHARE_OF_CLASS
-        or n_independent * np.log(share) > LOG_CHANCE
+        or n_independent * float(log(share)) > LOG_CHANCE
     ):
         return None, 0.0
     evidence = (

@@ -99,6 +99,7 @@ HARMLESS = {
     "scipy.special import ndtri",
     "scipy.special import bdtrc",
     "scipy.special import chdtr",
+    "scipy.special import gammaln",
     "mddf/_input/subjects.py: rate = mean * -np.expm1(-rate)",
 }
 

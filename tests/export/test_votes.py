@@ -53,9 +53,9 @@ def test_boosting():
     for n_classes in [2, 3]:
         for kind in TABLES:
             for model in MODELS:
-                X = TABLES[kind](160)
+                X = TABLES[kind](240)
                 y = np.array(["low", "mid", "high"])[np.minimum(labels_of(X), n_classes - 1)]
-                model = clone(model).fit(X[:100], y[:100])
+                model = clone(model).fit(X[:180], y[:180])
                 assert len(model.classes_) == n_classes
                 assert_same(model, X)
 

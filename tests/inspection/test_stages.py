@@ -47,8 +47,9 @@ def test_stages_predict_the_same_as_the_model(model):
 
 @pytest.mark.parametrize("Model", [GradientBoostingClassifier, GradientBoostingRegressor])
 def test_numeric_rows_have_levels_of_many_categories(Model):
-    X = frame_table(600)
-    X["place"] = [f"p{i % 290}" for i in range(600)]  # more than codes
+    X = frame_table(900)
+    places = np.random.default_rng(0).integers(0, 290, 900)  # more than codes
+    X["place"] = [f"p{i}" for i in places]
     X.loc[::7, "place"] = None
     labels = labels_of(X.fillna({"place": ""}))
     model = Model(max_iter=5, random_state=0).fit(X, labels)
