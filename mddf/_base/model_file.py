@@ -145,6 +145,15 @@ def load(
     Returns
     -------
     estimator
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import mddf
+    >>> path = os.path.join(tempfile.mkdtemp(), "forest.mddf")
+    >>> mddf.save(mddf.RandomForestClassifier(2).fit([[0], [1]], [0, 1]), path)
+    >>> mddf.load(path).n_estimators
+    2
     """
     return read_model(path, mapped=mapped, trusted=trusted)[0]
 

@@ -65,7 +65,7 @@ def test_unknown_categories_are_reported_and_counted(model, share):
 
 @by_model
 def test_few_unknown_categories_are_as_expected(model):
-    X = table(n=240, n_towns=150)
+    X = table(n=240, n_towns=110)
     model.fit(X[:200], np.arange(200) % 2)
     new = X[200:].reset_index(drop=True)
     assert model.unknown_categories(new)["town"] > 0
