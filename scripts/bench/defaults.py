@@ -12,18 +12,23 @@ show the whole loss on test rows. The ratio divides our excess loss by that of t
 second table names every table with a ratio above 1.1.
 """
 
+import sys
 import warnings
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from _lab import bench, tables
-from _lab.study import Study
 from mddf.datasets import load
 from scipy.special import softmax
 from sklearn.multioutput import MultiOutputRegressor
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _lab import bench, tables
+from _lab.study import Study
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
 
