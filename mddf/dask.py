@@ -25,6 +25,7 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.messages import short
 from mddf._base.validation import Within, unchanged_on_failure
 from mddf._clusters.boosting import check_boosting
 from mddf._clusters.collections import predicted
@@ -57,6 +58,13 @@ def _predict(model: Any, X: Any) -> np.ndarray:
 
 def _predict_proba(model: Any, X: Any) -> np.ndarray:
     return np.asarray(model.predict_proba(X))
+
+
+def _refuse_other_models(estimator: object) -> None:
+    if not isinstance(estimator, Forest | GradientBoosting):
+        raise TypeError(
+            f"estimator must be a forest or gradient boosting of mddf, got {short(estimator)}"
+        )
 
 
 class DaskEstimator(MetaEstimatorMixin, BaseEstimator):
@@ -121,7 +129,7 @@ class DaskEstimator(MetaEstimatorMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "estimator": [Forest, GradientBoosting],
+        "estimator": "no_validation",
         "client": "no_validation",
         "timeout": [Within(Real, 0, None, closed="neither")],
     }
@@ -171,6 +179,7 @@ class DaskEstimator(MetaEstimatorMixin, BaseEstimator):
         self
         """
         self._validate_params()
+        _refuse_other_models(self.estimator)
         self.estimator._validate_params()
         validation_set = ValidationSet(X_val, y_val, sample_weight_val)
         validation = None

@@ -247,7 +247,7 @@ def test_inputs(client):
     X, y = collections_of()
     with pytest.raises(ValueError, match="'timeout' parameter of DaskEstimator must be"):
         DaskEstimator(GradientBoostingRegressor(), timeout=0).fit(X, y)
-    with pytest.raises(ValueError, match="'estimator' parameter of DaskEstimator must be"):
+    with pytest.raises(TypeError, match="estimator must be a forest or gradient boosting of mddf"):
         DaskEstimator(DecisionTreeRegressor()).fit(X, y)
     with pytest.raises(ValueError, match="X_val must be None, because RandomForestRegressor"):
         DaskEstimator(RandomForestRegressor()).fit(X, y, X_val=X, y_val=y)
