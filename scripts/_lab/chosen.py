@@ -4,7 +4,7 @@ import warnings
 from itertools import islice
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
@@ -89,26 +89,6 @@ class ChosenMLP(ClassifierMixin, BaseEstimator):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
-class ChosenDepth(MDDFClassifier):
-    """mdDF with the depth step c, of the paper's four, of the best out-of-fold accuracy."""
-
-    def fit(self, X, y):
-        """Grow a cascade for each depth step, and keep the best one."""
-        cascade = MDDFClassifier(**self.get_params(deep=False))
-        grown = (clone(cascade).set_params(depth_step=c).fit(X, y) for c in (2, 4, 8, 16))
-        self.cascade_ = max(grown, key=lambda c: c.history_["accuracy"][c.n_layers_ - 1])
-        self.classes_ = self.cascade_.classes_
-        return self
-
-    def predict(self, X):
-        """Return the predicted labels."""
-        return self.cascade_.predict(X)
-
-    def predict_proba(self, X):
-        """Return the probabilities in the order of `classes_`."""
-        return self.cascade_.predict_proba(X)
-
-
 class Search(GridSearchCV):
     """A grid search without warnings about slow convergence and classes with few rows."""
 
@@ -118,6 +98,24 @@ class Search(GridSearchCV):
             warnings.simplefilter("ignore", ConvergenceWarning)
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
             return super().fit(X, y)
+
+
+# The grids of the mdDF paper (its section 4, and section 5.1 for the depth step c).
+PAPER_GRID = {
+    "target_margin": [0.7, 0.75, 0.8, 0.85, 0.9, 0.95],
+    "mu": [0.01, 0.05, 0.1],
+    "depth_step": [2, 4, 8, 16],
+}
+
+
+def paper_mddf(random_state=None, **parameters):
+    """The paper's mdDF; 3 folds of the training rows select r, mu and c by accuracy.
+
+    The paper does not say how it chose among its 72 combinations.
+    """
+    model = MDDFClassifier.named("paper", random_state=random_state, **parameters)
+    folds = StratifiedKFold(3, shuffle=True, random_state=random_state)
+    return Search(model, PAPER_GRID, cv=folds)
 
 
 def linear(random_state=None):

@@ -326,8 +326,6 @@ def details(model) -> str:
         return ", ".join(f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}" for k, v in values)
     if hasattr(last, "architecture_"):
         return f"{'-'.join(map(str, last.architecture_))}, {last.n_epochs_} epochs"
-    if hasattr(last, "cascade_"):
-        return f"c = {last.cascade_.depth_step}, {details(last.cascade_)}"
     if hasattr(last, "n_layers_"):
         return f"{last.n_layers_} of {len(last.history_['score'])} layers kept"
     return ""

@@ -158,12 +158,13 @@ def test_methods_of_the_paper_are_the_named_cascades(models):
         assert made == MDDFClassifier.named(name, random_state=0, n_jobs=1).get_params()
 
 
-def test_depth_is_chosen_on_training_rows(models, table):
+def test_margin_parameters_and_depth_are_chosen_on_training_rows(models, table):
     X, y = table
-    budget = models.Budget(n_estimators=2, n_layers=2)
-    model = models.build(models.METHODS["mddf-c"], 0, budget=budget).fit(X, y)
-    assert model.predict(X).shape == model.predict_proba(X).argmax(axis=1).shape == y.shape
-    assert models.details(model).startswith(f"c = {model.cascade_.depth_step}, ")
+    budget = models.Budget(n_estimators=1, n_layers=2, n_folds=2)
+    model = models.build(models.METHODS["mddf-cv"], 0, budget=budget).fit(X, y)
+    assert set(model.best_params_) == {"target_margin", "mu", "depth_step"}
+    assert model.best_estimator_.strength == 1.0
+    assert models.details(model).startswith("depth_step=")
 
 
 def test_perceptron_is_chosen_on_held_out_rows(script, models, table):
