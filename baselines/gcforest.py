@@ -10,16 +10,16 @@ import numpy.typing as npt
 from numpy.random import RandomState
 
 from mddf._base.validation import resolve_named
-from mddf._cascade.estimator import BaseCascade
-from mddf._cascade.plan import CascadeKind
-from mddf._cascade.rules import (
+from mddf._layers.base_cascade import BaseCascade
+from mddf._layers.cascade_plan import CascadeKind
+from mddf._layers.coefficients import LastLayer
+from mddf._layers.rules import (
     AccuracyScreening,
     BinnedScreening,
     LayerRules,
     OwnClassReweighting,
     trees_by_rows,
 )
-from mddf._ensemble.coefficients import LastLayer
 
 # The rules of the relatives of gcForest.
 RELATIVES: dict[str, dict[str, Any]] = {

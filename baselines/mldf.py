@@ -20,17 +20,17 @@ from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short
 from mddf._base.types import TableLike
 from mddf._base.validation import Within, finite
-from mddf._cascade.plan import LayerFolds
-from mddf._cascade.stopping import Stopper
 from mddf._fitted.base_estimators import takes_outputs
 from mddf._fitted.vector_layout import columns_of
+from mddf._layers.cascade_plan import LayerFolds
+from mddf._layers.checkpoints import Checkpoint, fit_inputs
+from mddf._layers.layer_trainer import LayerTrainer, in_time_order
+from mddf._layers.layered_estimator import CONSTRAINTS, LayeredClassifier, column_names
+from mddf._layers.stopping import Stopper
 from mddf._resampling.sampling import canonical_order
 from mddf._targets.class_outputs import several_outputs
 from mddf._targets.kernel_targets import Classes
 from mddf._targets.weights import row_weights
-from mddf._training.checkpoints import Checkpoint, fit_inputs
-from mddf._training.layer_trainer import LayerTrainer, in_time_order
-from mddf._training.layered_estimator import CONSTRAINTS, LayeredClassifier, column_names
 
 from ._labels.growth import HISTORY, LabelForests, grow_label_forest
 from ._labels.measures import MEASURES

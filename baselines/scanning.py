@@ -23,10 +23,10 @@ from mddf._binning.binner import Binner
 from mddf._fitted.base_estimators import warn_of_seen
 from mddf._input.reading import read_numbers, whole_frame
 from mddf._input.table import ArrayTable
+from mddf._layers.layered_estimator import column_names
 from mddf._resampling.folds import Folds, make_folds
 from mddf._targets.target_validation import check_weights, class_factors, encode_labels
 from mddf._targets.weights import row_weights
-from mddf._training.layered_estimator import column_names
 from mddf._trees.arrays import TreeBlock
 from mddf._trees.grower import GrowthResult
 from mddf._trees.predictor import leaf_sums, means_over_trees

@@ -14,9 +14,6 @@ except ImportError as error:
 
 from mddf._base.model_file import fingerprint, load, save
 from mddf._base.serialization import from_state, publish
-from mddf._cascade.mddf import MDDFClassifier
-from mddf._deep_forest.classifier import DeepForestClassifier
-from mddf._deep_forest.regressor import DeepForestRegressor
 from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._forest.regressors import CompletelyRandomForestRegressor, RandomForestRegressor
 from mddf._gradient.classifier import GradientBoostingClassifier
@@ -25,6 +22,9 @@ from mddf._gradient.regressor import GradientBoostingRegressor
 from mddf._input.chunked import by_columns
 from mddf._inspection.cost import Cost, cost
 from mddf._inspection.records import read_records
+from mddf._layers.deep_forest_classifier import DeepForestClassifier
+from mddf._layers.deep_forest_regressor import DeepForestRegressor
+from mddf._layers.mddf_classifier import MDDFClassifier
 from mddf._members.encoding import with_encoder
 from mddf._quality.check import check
 from mddf._quality.drift import ColumnDrift, DriftReference, DriftTable, drift

@@ -1,7 +1,7 @@
 """Rules of cascades: rows that leave, weights, columns, trees and stopping, layer by layer."""
 
 from mddf._base.serialization import publish
-from mddf._cascade.rules import (
+from mddf._layers.rules import (
     AccuracyScreening,
     BinnedScreening,
     LayerRules,

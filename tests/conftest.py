@@ -133,7 +133,7 @@ def script(monkeypatch):
 @pytest.fixture
 def every_layer_helps(monkeypatch):
     """Let deep forests keep all grown layers, whatever their scores."""
-    from mddf._deep_forest.growth import Gain
+    from mddf._layers.deep_forest import Gain
 
     monkeypatch.setattr(Gain, "is_significant", True)
 
@@ -141,7 +141,7 @@ def every_layer_helps(monkeypatch):
 @pytest.fixture
 def every_layer_is_grown(every_layer_helps, monkeypatch):
     """Let deep forests grow and keep all layers, even without forests in the vote."""
-    from mddf._deep_forest.stack import Stack
+    from mddf._layers.stack import Stack
 
     monkeypatch.setattr(Stack, "has_weighted_forest", lambda _: True)
 
@@ -149,7 +149,7 @@ def every_layer_is_grown(every_layer_helps, monkeypatch):
 @pytest.fixture
 def most_columns(monkeypatch):
     """A function that sets the largest number of class-vector columns of deep forests."""
-    from mddf._deep_forest import stack
+    from mddf._layers import stack
 
     return lambda number: monkeypatch.setattr(stack, "MOST_COLUMNS", number)
 
@@ -157,7 +157,7 @@ def most_columns(monkeypatch):
 @pytest.fixture
 def few_rounds(monkeypatch):
     """Let the boosting of deep forests end after 40 rounds."""
-    from mddf._training import named_members
+    from mddf._layers import member_parsing as named_members
 
     for options in (named_members._BOOSTING, named_members._LEAF_WISE):
         monkeypatch.setitem(options, "max_iter", 40)

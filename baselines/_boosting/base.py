@@ -25,8 +25,8 @@ from mddf._base.serialization import Saved
 from mddf._base.types import TableLike
 from mddf._base.validation import COUNT, JOBS, MOST, Within, check_lengths, unchanged_on_failure
 from mddf._binning.binner import Binner
-from mddf._ensemble.margin_loss import class_margins
 from mddf._fitted.base_estimators import CountsUnknownCategories
+from mddf._layers.margin_loss import class_margins
 from mddf._targets.target_validation import all_weights, encode_labels, known_labels
 
 from .columns import LearnerColumns, as_numbers, read_rows

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mddf._base.elementary import exp, expit, log, softmax
-from mddf._ensemble.margin_loss import project_to_simplex
+from mddf._layers.margin_loss import project_to_simplex
 
 from .losses import loss_of
 from .weak_learners import FloatArray

@@ -14,7 +14,7 @@ from mddf import _core
 from mddf._base.messages import short
 from mddf._base.serialization import register_serializable
 from mddf._base.validation import naming
-from mddf._ensemble.margin_loss import weighted_sum
+from mddf._layers.margin_loss import weighted_sum
 
 FloatArray = NDArray[np.float64]
 Learner = Callable[[FloatArray], FloatArray]

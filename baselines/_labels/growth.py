@@ -11,16 +11,16 @@ import numpy as np
 from mddf._base.memmap import put_aside
 from mddf._base.messages import short
 from mddf._base.validation import is_list
-from mddf._cascade.layer import grow_layer, layer_splits
-from mddf._cascade.plan import LayerFolds
-from mddf._cascade.stopping import Stopper
 from mddf._forest.base_classifier import BaseForest
 from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
+from mddf._layers.cascade_layer import grow_layer, layer_splits
+from mddf._layers.cascade_plan import LayerFolds
+from mddf._layers.checkpoints import Checkpoint
+from mddf._layers.layer_trainer import LayerInput, LayerJob, LayerTrainer, MeanOfFolds
+from mddf._layers.member import ForestMember
+from mddf._layers.seeds import Purpose
+from mddf._layers.stopping import Stopper
 from mddf._resampling.folds import Folds
-from mddf._training.checkpoints import Checkpoint
-from mddf._training.layer_trainer import LayerInput, LayerJob, LayerTrainer, MeanOfFolds
-from mddf._training.member import ForestMember
-from mddf._training.seeds import Purpose
 
 from .measures import MEASURES, measure_value
 from .reuse import FeatureReuse, LabelledPredictions, ReusingStage

@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
+from mddf._layers.tasks import RegressionTask, strata_of_combinations, weights_for_rows
 from mddf._targets.class_outputs import ClassOutputs
-from mddf._training.tasks import RegressionTask, strata_of_combinations, weights_for_rows
 
 
 class LabelsTask(RegressionTask):

@@ -19,7 +19,7 @@ from mddf._binning.binner import Binner
 from mddf._binning.bins import Bins, apply_bins, join_bins
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._binning.new_rows import NewRows
-from mddf._ensemble.blending import UNCALIBRATED, Calibration, sharpened
+from mddf._fitted.calibration import UNCALIBRATED, Calibration, sharpened
 from mddf._fitted.vector_layout import bounded, columns_of, combine, rounded, select_columns
 from mddf._input.table import Table
 from mddf._targets.kernel_targets import Units

@@ -11,8 +11,8 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import StrOptions
 
 from mddf._base.elementary import log
-from mddf._ensemble.scoring import out_of_fold_score
 from mddf._fitted.base_estimators import ProbabilityClassifier
+from mddf._fitted.scoring import out_of_fold_score
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.custom_loss import CustomLoss, GradientHessian, as_custom_loss
 from mddf._gradient.dataset import BoostingRows

@@ -18,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import short
 from mddf._base.validation import Within, naming
-from mddf._ensemble.scoring import finite_score
 from mddf._fitted.base_estimators import TableEstimator
+from mddf._fitted.scoring import finite_score
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.custom_loss import CustomLoss, GradientHessian, as_custom_loss
 from mddf._gradient.dataset import BoostingRows

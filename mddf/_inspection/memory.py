@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
-from mddf._deep_forest.presets import preset_named
 from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.rounds import MOST_TIMES, N_ROUNDS
+from mddf._layers.presets import preset_named
 
 # The constants bound measured peaks from above. On 20000 rows of 20 columns a deep forest took
 # 237 MB (two classes; estimate 292) and 247 MB (regression; estimate 274), on 8000 rows of ten

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from mddf._base.elementary import exp, softmax
 from mddf._base.serialization import register_serializable
-from mddf._ensemble.blending import fit_exponent, map_outputs
+from mddf._fitted.calibration import fit_exponent, map_outputs
 from mddf._members.linear import FeatureEncoding, product
 from mddf._members.scores import FARTHEST, GRAIN, NormalScores
 from mddf._targets.class_outputs import joint_labels

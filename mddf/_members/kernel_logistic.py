@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from mddf import _core
 from mddf._base.elementary import class_probabilities, exp, log
 from mddf._base.serialization import register_serializable
-from mddf._ensemble.blending import log_losses
+from mddf._fitted.calibration import log_losses
 from mddf._members.kernel import (
     MOST_ROWS,
     drawn_rows,

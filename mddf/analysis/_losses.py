@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mddf._base.messages import short
-from mddf._ensemble.margin_loss import project_to_simplex, weighted_sum
+from mddf._layers.margin_loss import project_to_simplex, weighted_sum
 from mddf.analysis._checks import check_number, finite_numbers, finite_vector, weight_shares
 
 # Accelerated gradient steps for the coefficients. Cascades have few layers: the steps end by the

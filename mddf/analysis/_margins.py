@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
 from mddf._base.messages import short
-from mddf._ensemble.margin_loss import class_margins
+from mddf._layers.margin_loss import class_margins
 from mddf._targets.target_validation import known_labels
 from mddf.analysis._checks import finite_vector
 

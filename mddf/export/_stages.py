@@ -14,7 +14,7 @@ import numpy as np
 
 from mddf._binning.bins import Bins
 from mddf._binning.categories import CategoryEncoder
-from mddf._ensemble.blending import FLOOR, Calibration
+from mddf._fitted.calibration import FLOOR, Calibration
 from mddf._fitted.fitted_model import FittedMember, FittedStages, Stage
 from mddf._fitted.vector_layout import GRAIN
 from mddf._gradient.fitted_trees import FittedBoosting

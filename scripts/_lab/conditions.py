@@ -6,7 +6,7 @@ import numpy as np
 from mddf.baselines import MultiGrainedScanner
 from sklearn.utils import _safe_indexing
 
-from mddf._ensemble.margin_loss import class_margins
+from mddf._layers.margin_loss import class_margins
 
 from . import data
 

@@ -26,7 +26,7 @@ from _lab import bench, data, tables
 from _lab.study import Study
 
 from mddf import MDDFClassifier
-from mddf._ensemble.margin_loss import class_margins, margin_loss, reweight
+from mddf._layers.margin_loss import class_margins, margin_loss, reweight
 
 AIMS = {
     (name,): {"fit_s_ratio": 8, "predict_s_ratio": 4.5, "MiB_ratio": 5}

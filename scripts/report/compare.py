@@ -48,8 +48,8 @@ from _lab import data, elo, held_out, scores, tables
 from _lab.study import Study
 
 import mddf
-from mddf._deep_forest.growth import Gain
-from mddf._training.named_members import AUTO, AUTO_REGRESSORS
+from mddf._layers.deep_forest import Gain
+from mddf._layers.member_parsing import AUTO, AUTO_REGRESSORS
 
 ANCHOR, BAG = "random-forest", "catboost-bag"
 # Eight folds as in the bags of AutoGluon.

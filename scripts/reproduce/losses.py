@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _lab import cli, pictures
 
-from mddf._ensemble.margin_loss import margin_loss
+from mddf._layers.margin_loss import margin_loss
 from mddf.analysis import BandMarginLoss
 
 

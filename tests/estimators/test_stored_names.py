@@ -66,7 +66,7 @@ PRIVATE = re.compile(r"mddf(\.\w+)*\.(_\w+)")
 def fit(name):
     model, X, y, options = FITS[name]
     with pytest.MonkeyPatch.context() as patch:
-        from mddf._training import named_members
+        from mddf._layers import member_parsing as named_members
 
         patch.setitem(named_members._BOOSTING, "max_iter", 4)
         with warnings.catch_warnings():

@@ -4,7 +4,7 @@ import numpy as np
 from forest_cases import three_classes
 
 from mddf import DeepForestClassifier, MDDFClassifier
-from mddf._training.checkpoints import Checkpoint
+from mddf._layers.checkpoints import Checkpoint
 
 N_LAYERS = 4
 DAMAGED = r"checkpoint: '.*layer-00{}\.npz' cannot be read \("

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from mddf._layers.tasks import ClassificationTask, ClassOutputsTask, RegressionTask
 from mddf._targets.class_outputs import ClassOutputs
-from mddf._training.tasks import ClassificationTask, ClassOutputsTask, RegressionTask
 
 
 def classification_task(labels, weight=None, *, calibrate=True):

@@ -14,8 +14,8 @@ from mddf import (
 from mddf._binning.binner import Binner
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._input.table import ArrayTable
+from mddf._layers.member_parsing import grows_on_codes
 from mddf._members.boosted import BoostedFolds, BoostedModel
-from mddf._training.named_members import grows_on_codes
 
 GIVEN = {"n_estimators": 5, "random_state": 0}
 

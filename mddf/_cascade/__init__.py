@@ -1,1 +1,0 @@
-"""Cascades as in the papers: layers, the fit, the fitted model, the estimators."""

@@ -1,1 +1,0 @@
-"""Deep forests for practice: members, layers and leaf sizes chosen by cross-validation."""

@@ -1,1 +1,0 @@
-"""Combination of several models: weights, coefficients, calibration, scores, conformal bounds."""

@@ -1,0 +1,439 @@
+"""Base class of the deep forests for classification and regression."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from os import PathLike
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import is_classifier
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from mddf._base.deadline import Clock
+from mddf._base.fingerprint import fingerprint
+from mddf._base.progress import tell_line
+from mddf._base.validation import COUNT, Within
+from mddf._binning.binner import Binner
+from mddf._fitted.fitted_model import FittedStages
+from mddf._fitted.vector_layout import bounded, columns_of
+from mddf._gradient.target_encoding import FEWEST_LEVELS
+from mddf._input.category_mask import category_mask
+from mddf._layers.checkpoints import Checkpoint, fit_inputs
+from mddf._layers.deep_forest import GrownDeepForest, grow_deep_forest
+from mddf._layers.fold_trainer import FoldTrainer
+from mddf._layers.layer_trainer import in_time_order
+from mddf._layers.layered_estimator import CONSTRAINTS, BinnedInputs, FitInputs, Layered
+from mddf._layers.member import Member
+from mddf._layers.member_parsing import Makers, resolve_members
+from mddf._layers.named_boosting import (
+    is_small_table,
+    make_boosting_folds,
+    set_boosting_parameters,
+)
+from mddf._layers.nested_folds import make_outer_folds
+from mddf._layers.presets import Preset, preset_named
+from mddf._layers.refit import keep_layers
+from mddf._layers.report import LINE_WIDTH, Candidate
+from mddf._layers.seeds import Purpose
+from mddf._layers.stack import MOST_COLUMNS
+from mddf._layers.tasks import Task
+from mddf._layers.weight_reasons import weight_reasons
+from mddf._members.composition import HoldsMembers
+from mddf._members.dataframes import FrameColumns, FrameMaker
+from mddf._members.screening import is_wide
+from mddf._resampling.folds import (
+    gives_folds,
+    group_numbers,
+    make_folds,
+    rows_never_held_out,
+)
+from mddf._resampling.sampling import canonical_order
+from mddf._targets.kernel_targets import Units
+from mddf._targets.weights import RowWeights
+
+# Members that are not forests get numbers up to this one; sums of their squares are finite.
+LARGEST = 1e100
+
+
+@dataclass(frozen=True)
+class Target:
+    """A user's target as a task."""
+
+    task: Task
+    weights: RowWeights
+    attributes: dict[str, Any]  # fitted attributes that describe the target
+    y: np.ndarray  # the target for splitters
+    units: Units | None = None  # of targets that were standardised
+
+
+class BaseDeepForest(HoldsMembers, Layered):
+    """Base class of the deep forests; use one of its subclasses.
+
+    It comes before scikit-learn's classes among their bases.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CONSTRAINTS,
+        "n_layers": [COUNT, StrOptions({"auto"})],
+        "n_estimators": [COUNT, StrOptions({"auto"})],
+        "preset": "no_validation",
+        "time_limit": [Within(Real, 0, 1e9, closed="right"), None],
+        "members": [StrOptions({"auto"}), "array-like"],
+        "cv": ["cv_object", StrOptions({"auto"})],
+    }
+
+    _member_list = "members"
+    _auto_members: ClassVar[Sequence[str]]  # names of the members of "auto"
+    history_: dict[str, np.ndarray]
+    leaderboard_: list[dict[str, Any]]
+    fit_report_: list[dict[str, Any]]
+
+    def __init__(
+        self,
+        n_layers: int | str = "auto",
+        *,
+        preset: str = "default",
+        time_limit: float | None = None,
+        n_estimators: int | str = "auto",
+        members: str | Sequence[Any] = "auto",
+        cv: Any = "auto",
+        refit: bool = True,
+        categorical_features: npt.ArrayLike | None = "from_dtype",
+        max_bins: int = 255,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+        checkpoint: str | PathLike[str] | None = None,
+    ) -> None:
+        self.n_layers = n_layers
+        self.preset = preset
+        self.time_limit = time_limit
+        self.n_estimators = n_estimators
+        self.members = members
+        self.cv = cv
+        self.refit = refit
+        self.categorical_features = categorical_features
+        self.max_bins = max_bins
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.checkpoint = checkpoint
+
+    def _read_target(self, y: npt.ArrayLike, sample_weight: np.ndarray | None) -> Target:
+        """Check a user's target and weights, and make the task."""
+        raise NotImplementedError
+
+    def _member_makers(self, categorical: np.ndarray, task: Task) -> Makers:
+        """Functions that make the named members; categorical columns are True."""
+        raise NotImplementedError
+
+    @property
+    def _column_labels(self) -> list[str]:
+        """Names of these numbers in names of columns."""
+        raise NotImplementedError
+
+    def _store_outcome(self, grown: GrownDeepForest) -> None:
+        """Set the fitted attributes of classification or regression."""
+        raise NotImplementedError
+
+    def _resolved_preset(self) -> Preset:
+        """The preset, with other parameters in place of its own."""
+        preset = preset_named(self.preset)
+        parameters = {"n_layers": self.n_layers, "n_estimators": self.n_estimators}
+        explicit: dict[str, Any] = {
+            name: value for name, value in parameters.items() if value != "auto"
+        }
+        return replace(preset, **explicit)
+
+    def _fit(
+        self,
+        X: Any,
+        y: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None,
+        groups: npt.ArrayLike | None,
+        *,
+        with_features: bool,
+    ) -> list[np.ndarray]:
+        preset = self._resolved_preset()
+        clock = Clock(self.time_limit)
+
+        # 1. Read the inputs, and make the task and the members of the first layer.
+        inputs = self._read_inputs(X, y, sample_weight, groups)
+        target = self._read_target(y, inputs.sample_weight)
+        members = self._make_members(inputs, target)
+
+        # 2. Bin the table, with spare columns for the vectors of all members, or for their mean.
+        n_columns = target.task.n_columns
+        n_spare = min(len(members) * n_columns, max(MOST_COLUMNS, n_columns))
+        reads_levels = any(member.reads_levels for member in members)
+        binned = self._bin(inputs, n_spare, FEWEST_LEVELS if reads_levels else None)
+
+        # 3. Make the folds, and check that all members can be trained on them.
+        trainer = self._make_trainer(inputs, target, members, binned, clock)
+        set_boosting_parameters(members, preset, trainer)
+        for member in members:
+            member.check(trainer)
+        checkpoint = self._checkpoint_of(trainer, members, inputs)
+
+        # 4. Choose the members' options, and build layers as long as they help.
+        grown = grow_deep_forest(
+            trainer,
+            members,
+            n_layers=preset.n_layers,
+            depths=preset.depths if target.task.has_margins else preset.number_depths,
+            # A limit of time may leave no time for a refit.
+            keep_fold_models=not self.refit or clock.runs,
+            checkpoint=checkpoint,
+            verbose=self.verbose > 0,
+        )
+        average = grown.stack.average
+        reasons = weight_reasons(trainer.task, grown.stack.votes(), average)
+        grown.leaderboard.finish(average.weights, reasons)
+
+        # 5. Refit the members that are kept on all samples.
+        refit = self.refit and grown.has_time_to_refit()
+        stages, vectors = keep_layers(grown.stack, grown.report, grown.leaderboard, refit=refit)
+
+        # 6. Store the model and how it was found.
+        self.__dict__.update(target.attributes)
+        self._fitted = FittedStages(
+            binned.binner,
+            stages,
+            n_spare,
+            weighs_members=True,
+            calibration=average.calibration,
+            units=target.units,
+            largest=LARGEST,
+        )
+        self._store_fit(grown)
+        self._store_outcome(grown)
+        return list(map(trainer.known_vectors, vectors)) if with_features else []
+
+    def _make_members(self, inputs: FitInputs, target: Target) -> list[Member]:
+        """Members of the first layer."""
+        preset = self._resolved_preset()
+        task = target.task
+        auto_names = [name for name in self._auto_members if name not in preset.without]
+        return resolve_members(
+            self.members,
+            self._member_makers(category_mask(inputs.table, self.categorical_features), task),
+            auto_names,
+            "classifier" if is_classifier(self) else "regressor",
+            n_features=inputs.n_features,
+            max_bins=self.max_bins,
+            own_parameters=self._own_parameters(),
+        )
+
+    def _make_trainer(
+        self,
+        inputs: FitInputs,
+        target: Target,
+        members: Sequence[Member],
+        binned: BinnedInputs,
+        clock: Clock,
+    ) -> FoldTrainer:
+        """Make the folds, and the trainer with all that members are trained on."""
+        binner = binned.binner
+        table = binned.table
+        seeds = binned.seeds
+        task = target.task
+        strata = task.strata
+        groups = inputs.groups
+        cv = self._resolved_cv(task)
+        X = inputs.X_for_splitter(binner, self.cv)
+        folds = make_folds(
+            cv,
+            X,
+            target.y,
+            strata,
+            seeds.integer(Purpose.FOLDS),
+            groups=groups,
+            allow_time_order=True,
+        )
+        outer_folds = make_outer_folds(
+            cv,
+            folds,
+            X=X,
+            y=target.y,
+            strata=strata,
+            seed=seeds.integer(Purpose.OUTER_FOLDS),
+            groups=groups,
+        )
+        holds_groups_out = groups is not None or gives_folds(self.cv)
+        reads_numbers = any(member.reads_numbers for member in members)
+        levels = binner.all_levels(inputs.table)
+        boosting_folds = None
+        if isinstance(self.cv, str) and groups is None:
+            is_small = is_small_table(task, inputs.n_features, levels)
+            boosting_folds = make_boosting_folds(
+                task, self._resolved_preset(), seeds, is_small=is_small, n_layer_folds=len(folds)
+            )
+        trainer = FoldTrainer(
+            table=table,
+            n_features=inputs.n_features,
+            numbers=bounded(binner.numbers(inputs.table), LARGEST) if reads_numbers else None,
+            task=task,
+            weights=target.weights,
+            order=canonical_order(table.codes, task.order_key),
+            seeds=seeds,
+            n_jobs=self.n_jobs,
+            show_progress=self.verbose > 1,
+            folds=folds,
+            outer_folds=outer_folds,
+            clock=clock,
+            uses_out_of_bag=not (holds_groups_out or is_wide(len(task.target), inputs.n_features)),
+            groups=None if groups is None else group_numbers(groups, strata, cv),
+            levels=levels,
+            boosting_folds=boosting_folds,
+            frames=_frame_maker(inputs, members, binner),
+        )
+        return in_time_order(trainer, rows_never_held_out(folds, len(strata)))
+
+    def _resolved_cv(self, task: Task) -> Any:
+        """The parameter `cv`, with a number of folds in place of "auto"."""
+        if not isinstance(self.cv, str):
+            return self.cv
+        return 5 if len(task.target) >= task.min_samples_for_five_folds else 10
+
+    def _checkpoint_of(
+        self, trainer: FoldTrainer, members: list[Member], inputs: FitInputs
+    ) -> Checkpoint | None:
+        """The checkpoint, if there is one; refuses members that it cannot hold."""
+        if self.checkpoint is None:
+            return None
+        for member in members:
+            if not (self.refit or member.is_plain):
+                raise ValueError(
+                    "checkpoint with refit=False keeps the models of all folds, of which only "
+                    "forests of this package and named members that it keeps as arrays are plain, "
+                    f"got the member {member.name!r}"
+                )
+        return self._open_checkpoint(
+            fit_inputs(
+                trainer.table,
+                trainer.task.order_key,
+                inputs.sample_weight,
+                trainer.groups,
+                folds=trainer.folds if gives_folds(self.cv) else None,
+                numbers=trainer.numbers,
+                levels=trainer.levels,
+            )
+        )
+
+    def _store_fit(self, grown: GrownDeepForest) -> None:
+        """Set the fitted attributes that both kinds of deep forests have."""
+        trainer = grown.trainer
+        report = grown.report
+        report.add(
+            "kept",
+            [
+                Candidate(member.name, decision=f"weight {member.weight:.2f}")
+                for member in self._fitted.members
+            ],
+            n_rows=trainer.n_samples,
+        )
+        self.fit_report_ = report.rows
+        self.min_samples_leaf_ = {
+            kind: options["min_samples_leaf"] for kind, options in grown.forest_options.items()
+        }
+        self.history_ = grown.leaderboard.history()
+        self.leaderboard_ = grown.leaderboard.rows
+        self.n_layers_ = len(self._fitted.stages)
+        self._n_without_oof = trainer.n_samples - len(trainer.evaluated_rows)
+        self.stop_reason_ = grown.stop_reason
+        self._seen = fingerprint(trainer.table.codes[:, : trainer.n_features])
+        line = f"stopped: {self.stop_reason_}"
+        tell_line(line, verbose=self.verbose > 0, width=LINE_WIDTH)
+
+    def _layer_figures(self) -> dict[str, Any]:
+        """Figures for displays of the growth, from the leaderboard."""
+        rows = self.leaderboard_
+        members = list(dict.fromkeys(row["member"] for row in rows))
+        scores = np.full((len(self.history_["layer"]), len(members)), np.nan)
+        weights = np.zeros(scores.shape)
+        for row in rows:
+            position = row["layer"] - 1, members.index(row["member"])
+            weights[position] = row["weight"]
+            scores[position] = self._member_score(row)
+        return {
+            "history": self.history_,
+            "margins": None,
+            "member_scores": scores,
+            "alphas": weights[: self.n_layers_],
+            "members": members,
+        }
+
+    def _member_score(self, row: dict[str, Any]) -> float:
+        """Score of a row of the leaderboard; NaN if it holds none."""
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Predictions of all members of the kept layers: class vectors or standardised numbers.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            New samples. For the training samples, see `fit_transform`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+            Named by `get_feature_names_out`.
+        """
+        return self._layer_features(X)
+
+    def _join_layers(self, vectors: list[np.ndarray]) -> np.ndarray:
+        return np.hstack([columns_of(layer_vectors, None) for layer_vectors in vectors])
+
+    def get_feature_names_out(self, input_features: npt.ArrayLike | None = None) -> np.ndarray:
+        """Names of the columns that `transform` returns, such as "layer1_random_setosa".
+
+        Parameters
+        ----------
+        input_features : array of str, default=None
+            Not used.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        check_is_fitted(self)
+        names = [
+            f"layer{number + 1}_{member.name}_{label}"
+            for number, stage in enumerate(self._fitted.stages)
+            for member in stage.members
+            for label in self._column_labels
+        ]
+        return np.array(names, dtype=object)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Mean decrease of impurity in the first layer's forests, weighted as in the average.
+
+        If no forest is kept, it is the mean over all forests that were trained on the folds. Zeros
+        if there are no forests among the members, or none of them has a split.
+        """
+        check_is_fitted(self)
+        importances = self._fitted.stages[0].importances
+        assert importances is not None
+        return importances.copy()
+
+    def _counts(self) -> Iterator[tuple[str, int, int]]:
+        yield from super()._counts()
+        n_added = self._fitted.n_added
+        yield "n_added", n_added, min(n_added, max(MOST_COLUMNS, self._n_columns))
+
+
+def _frame_maker(
+    inputs: FitInputs, members: Sequence[Member], binner: Binner
+) -> FrameMaker | None:
+    """Maker of data frames for users' estimators, if X is a data frame."""
+    if not any(member.takes_frames for member in members):
+        return None
+    columns = FrameColumns.from_table(inputs.table)
+    return None if columns is None else FrameMaker(columns, binner.encoders_)

@@ -1,0 +1,180 @@
+"""Kinds of cascades, and the plan of the layers of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import _safe_indexing
+
+from mddf._base.messages import short
+from mddf._base.validation import is_list
+from mddf._layers.coefficients import CoefficientRule, OwnReweighting, Reweighting
+from mddf._layers.member import Member
+from mddf._layers.seeds import Purpose, Seeds
+from mddf._resampling.folds import (
+    Folds,
+    gives_folds,
+    group_numbers,
+    make_folds,
+    rows_never_held_out,
+)
+
+
+@dataclass(frozen=True)
+class CascadeKind:
+    """Choices by which one kind of cascade differs from another."""
+
+    forests: tuple[str, ...]  # names of a layer's forests by default
+    rule: CoefficientRule  # from margins to the layers' coefficients
+    # From margins to factors of the samples' weights in the next layer.
+    reweighting: Reweighting | OwnReweighting | None = None
+    redraw: bool = False  # draw samples in proportion to these factors rather than weight them
+    # Whether layers after the first get the features of the table, and of the layer before.
+    sees_raw: bool = True
+    sees_augmented: bool = True
+    # {"auto", "mean", "per-forest"}: Class vectors that a layer passes on.
+    augmentation: str = "per-forest"
+    # c in c (t + 1), the depth limit of the random forests of layer t, counted from 1
+    depth_step: int | None = None
+
+    def passes_all(self, n_forests: int, n_classes: int, n_seen: int) -> bool:
+        """Whether a layer passes on the vectors of all forests, and not their mean.
+
+        "auto" does unless they would outnumber the features that every layer sees.
+        """
+        return self.augmentation == "per-forest" or (
+            self.augmentation == "auto" and n_forests * n_classes <= n_seen
+        )
+
+    def depth(self, number: int) -> int | None:
+        """Depth limit of the random forests of a layer; the first layer is number 0."""
+        return None if self.depth_step is None else int(self.depth_step) * (number + 2)
+
+
+@dataclass
+class LayerFolds:
+    """Folds of the layers of a cascade.
+
+    A number of folds is drawn anew for each layer, so that no layer can rely on the errors of one
+    split. Splits that the user gives are the same for all layers.
+    """
+
+    cv: Any  # int, splitter, iterable of (train, test), "oob" or None
+    X: Any  # as in `make_folds`, like y, labels and groups
+    y: np.ndarray
+    labels: np.ndarray
+    groups: npt.ArrayLike | None
+    seeds: Seeds
+    group_of_row: np.ndarray | None = field(init=False)  # (n_samples,): groups as numbers
+    fixed: Folds | None = field(init=False)  # folds of all layers, if `cv` gives them
+
+    def __post_init__(self) -> None:
+        groups = self.groups
+        self.group_of_row = None if groups is None else group_numbers(groups, self.labels, self.cv)
+        self.fixed = self._draw(0) if gives_folds(self.cv) else None
+
+    def for_layer(self, number: int) -> Folds | None:
+        """Folds of a layer; None for out-of-bag predictions."""
+        if self.fixed is not None or isinstance(self.cv, str):
+            return self.fixed
+        return self._draw(self.seeds.integer(Purpose.FOLDS, number))
+
+    def _draw(self, seed: int) -> Folds:
+        return make_folds(
+            self.cv,
+            self.X,
+            self.y,
+            self.labels,
+            seed,
+            groups=self.groups,
+            allow_time_order=True,
+        )
+
+    @property
+    def without_past(self) -> np.ndarray:
+        """Rows that no fold holds out, as there are some in time order."""
+        if self.fixed is None:
+            return np.empty(0, int)
+        return rows_never_held_out(self.fixed, len(self.labels))
+
+    def for_active_rows(self, number: int, active: np.ndarray) -> Folds | None:
+        """Folds of the rows that did not leave; None for out-of-bag predictions.
+
+        A number of folds is drawn among these rows. Folds that the user gives lose the other rows.
+        """
+        if isinstance(self.cv, str):
+            return None
+        rows = np.flatnonzero(active).astype(np.int32)
+        if self.fixed is not None:
+            folds = [(train[active[train]], test[active[test]]) for train, test in self.fixed]
+            return [(train, test) for train, test in folds if len(train) and len(test)]
+        seed = self.seeds.integer(Purpose.FOLDS, number)
+        groups = None if self.groups is None else _safe_indexing(self.groups, rows)
+        folds = make_folds(self.cv, None, None, self.labels[rows], seed, groups=groups)
+        return [(rows[train], rows[test]) for train, test in folds]
+
+
+@dataclass(frozen=True)
+class CascadePlan:
+    """The layers of a cascade."""
+
+    kind: CascadeKind
+    forests: list[Member]  # members of each layer, before the kind limits their depth
+    layer_folds: LayerFolds
+    refit: bool  # keep forests of all samples rather than forests of the folds
+    grains: Sequence[np.ndarray]  # features of the layers, in turn
+    n_classes: int
+    passes_all: bool  # whether a layer passes on the vectors of all forests, and not their mean
+
+    @property
+    def n_added(self) -> int:
+        """Number of columns that a layer adds."""
+        return self.n_classes * (len(self.forests) if self.passes_all else 1)
+
+    def members(self, number: int, tree_factor: float = 1.0) -> list[Member]:
+        """Members of a layer, with more trees by a factor; the first layer is number 0."""
+        depth = self.kind.depth(number)
+        return [forest.limited(depth).with_more_trees(tree_factor) for forest in self.forests]
+
+    def folds(self, number: int, active: np.ndarray) -> Folds | None:
+        """Folds of the active rows of a layer; None for out-of-bag predictions."""
+        if active.all():
+            return self.layer_folds.for_layer(number)
+        return self.layer_folds.for_active_rows(number, active)
+
+    def columns(
+        self, number: int, n_features: int, raw_columns: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Input columns of a layer, among the features and the columns of the layer before."""
+        raw = self.grains[number % len(self.grains)] if raw_columns is None else raw_columns
+        if number == 0 or not self.kind.sees_augmented:
+            return raw
+        augmented = np.arange(n_features, n_features + self.n_added, dtype=np.int32)
+        return np.concatenate([raw, augmented]) if self.kind.sees_raw else augmented
+
+
+def resolve_grains(grains: Any, n_features: int) -> list[np.ndarray]:
+    """Columns of each grain, from the parameter `grains`; None is one grain with all columns."""
+    everything = np.arange(n_features, dtype=np.int32)
+    if grains is None:
+        return [everything]
+    message = (
+        "grains must be a list of slices or arrays of column numbers below "
+        f"{n_features}, the number of columns of X, none of them empty; got "
+    )
+    if not is_list(grains):
+        raise ValueError(f"{message}{short(grains)}")
+    resolved = []
+    for grain in grains:
+        try:
+            chosen = grain if isinstance(grain, slice) else np.asarray(grain)
+            resolved.append(everything[chosen])
+        except (IndexError, TypeError, ValueError) as error:
+            raise ValueError(f"{message}{short(grain)}") from error
+    if not resolved or any(columns.ndim != 1 or len(columns) == 0 for columns in resolved):
+        raise ValueError(f"{message}{short(grains)}")
+    return resolved

@@ -1,0 +1,416 @@
+"""The deep forest for classification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from os import PathLike
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.metrics import get_scorer_names
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from mddf._base.validation import refuse_class
+from mddf._fitted.base_estimators import takes_outputs
+from mddf._fitted.calibration import by_output
+from mddf._fitted.scoring import LOG_LOSS
+from mddf._layers.base_deep_forest import BaseDeepForest, Target
+from mddf._layers.conformal_sets import PredictsSets, class_scores
+from mddf._layers.deep_forest import GrownDeepForest
+from mddf._layers.layered_estimator import LayeredClassifier, column_names
+from mddf._layers.member_parsing import AUTO, Makers, named_classifiers
+from mddf._layers.scoring import MARGIN_RATIO, layer_score
+from mddf._layers.tasks import ClassificationTask, ClassOutputsTask, Score, Task
+from mddf._targets.class_outputs import ClassOutputs, decode_labels, several_outputs
+from mddf._targets.target_validation import class_factors, encode_labels
+from mddf._targets.weights import row_weights
+
+
+class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
+    """Deep forest that returns calibrated probabilities without tuning.
+
+    A layer holds several kinds of members, whose probabilities for the training samples come from
+    cross-validation. The first layer has forests, gradient boosting, a kernel model, a logistic
+    regression and small networks. Members get weights in the average by greedy selection [1]_, and
+    members without a weight are dropped. A second layer, which also sees the first layer's
+    probabilities, is kept only if it lowers the loss by more than the error of this gain. The
+    average is calibrated [2]_.
+
+    Parameters
+    ----------
+    n_layers : int or "auto", default="auto"
+        Maximum number of layers. "auto" takes the value of `preset`, 2 by default.
+    preset : {"default", "fast"}, default="default"
+        Values of parameters that are left at "auto". "fast" takes about a third of the time: one
+        layer, 50 trees, fewer rounds of boosting, and fewer kinds of members.
+    time_limit : float or None, default=None
+        Time in seconds that fit may take. If the limit is short, there are fewer trees, rounds,
+        members and layers, and models of the folds instead of a refit; `fit_report_` lists these
+        cuts. The fit may take a tenth longer. If the limit is too short to read the table and to
+        grow a tree on each fold, there is a warning. Results are reproducible only without a
+        limit.
+    n_estimators : int or "auto", default="auto"
+        Trees of each named forest on a fold, 100 by default. With more than two classes, the
+        refitted forests have three times as many.
+    members : "auto" or list, default="auto"
+        Members of the first layer: names, classifiers with ``predict_proba``, or pairs of a name
+        and a classifier, as in scikit-learn's `VotingClassifier`. "auto" takes one of each name:
+
+        - "random", "random-half", "completely-random" and "completely-random-sqrt": forests, which
+          differ in the features that a split looks at;
+        - "boosted" and "boosted-leaf-wise": `GradientBoostingClassifier` with symmetric trees, of
+          a depth and a `split_score` that are chosen by comparison, and with trees of 8 leaves;
+        - "kernel": ridge regression on features of a Laplace or Gaussian kernel [4]_;
+        - "linear": logistic regression on scaled and one-hot encoded features;
+        - "network": the mean of four networks of dense layers [5]_;
+        - "kernel-logistic": logistic regression on features of a Gaussian kernel of standardised
+          numbers [4]_.
+
+        In a list, "auto" stands for the automatic members: ``["auto", MyClassifier()]`` adds one.
+
+        Later layers have the two forests of least log-loss. Models of other packages get a data
+        frame of pandas if X is a data frame, else an array with categories as codes. See Notes.
+    cv : int, splitter, iterable of (train, test) or "auto", default="auto"
+        Folds. "auto" means 5 folds, or 10 with fewer than 50 samples. `TimeOrder` holds out what
+        follows its training samples in time; the groups of `fit` are held out together.
+    refit : bool, default=True
+        Fit the members that are kept once more on all samples, instead of keeping the models of
+        all folds. With two classes, the model is a third as large. Boosted trees keep the models
+        of the folds, whose mean is as good, unless the folds follow time.
+    calibrate : bool, default=True
+        Fit the exponent of the probabilities (1 / temperature) by out-of-fold log-loss.
+    scoring : str or callable, default="neg_log_loss"
+        Score by which members are weighted: "margin-ratio", or a scorer of scikit-learn. The
+        default is the mean over the outputs if there are several.
+    class_weight : dict, list of dict, "balanced" or None, default=None
+        Factors of the sample weights by class. For several outputs, "balanced" or a list with a
+        dict for each output; the factors of a sample's classes are multiplied.
+    categorical_features : "from_dtype", array of bool, int or str, or None, \
+            default="from_dtype"
+        Categorical features, as in `RandomForestClassifier`.
+    max_bins : int, default=255
+        Maximum number of bins of a numeric feature, and of categories.
+    n_jobs : int, default=None
+        Number of threads: None is one (or the value of `joblib.parallel_config`), -1 all cores.
+        The result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of folds, trees and other members.
+    verbose : int, default=0
+        1 prints the decisions of the fit, 2 also shows progress bars.
+    checkpoint : str or path, default=None
+        Folder in which each layer is saved as soon as it is trained. A fit with the same data,
+        parameters and seed, which has to be a number, goes on after the last layer in the folder
+        and has the same result. A fit with other inputs is refused. With ``refit=False``, members
+        that are objects of other packages are also refused.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,), or a list of these if there are several outputs
+    n_classes_ : int, or a list of them
+    n_outputs_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only if X has string column names.
+    n_layers_ : int
+        Number of layers that are kept.
+    exponent_ : float
+        Exponent of the calibration; above 1, it makes probabilities more extreme.
+    label_smoothing_ : float
+        Share of the probabilities that calibration spreads evenly over the classes. It is the
+        share of half a sample, so that no probability is 0.
+    oof_probabilities_ : ndarray of shape (n_samples, n_classes), or a list of these
+        Calibrated out-of-fold probabilities of the training samples. Their log-loss is close to
+        the log-loss of new samples. No model in any layer has seen the label of its sample, and
+        the weights, the calibration and the rounds of boosted trees are chosen without the
+        sample's fold. NaN for samples without one, which have no past in time order.
+    n_without_oof_ : int
+        Number of these samples. They are left out of all figures, weights and calibrations.
+    history_ : dict of str to ndarray of shape (n_grown,)
+        Metrics of the average up to each trained layer, out-of-fold as `oof_probabilities_` is:
+        "score", "log_loss",
+        "accuracy", "margin_mean", "margin_std", "margin_ratio"; "time" in seconds; and "layer",
+        its number from 1. Probabilities count as at least 0.0001 in a log-loss. A last layer that
+        was not kept may have been evaluated on a quarter of the samples, as `stop_reason_` says;
+        its "score" is then minus the log-loss.
+    leaderboard_ : list of dict
+        All members of all trained layers: "layer"; "member"; out-of-fold "log_loss" and
+        "accuracy"; "weight" in the average;
+        "gain", the decrease of the average's out-of-fold loss by the member at its weight, or at
+        0.05 if it has none (with a score of your own, the increase of the score);
+        "error_correlation" with the average of the other members; "seconds"; "bytes" in the model,
+        0 if dropped; and "reason", a sentence with these figures, which says why a good member may
+        have weight 0. Figures of members that were left out are NaN. The forests of a layer are
+        grown together and share their seconds. ``pandas.DataFrame(leaderboard_)`` is a table.
+    fit_report_ : list of dict
+        Decisions of the fit in order, with a dict for each candidate: "step"; "member", or "";
+        "candidate"; its "loss", NaN if unknown; number of "rows" and "folds" of the evidence, 0
+        folds for out-of-bag samples; "decision"; and "cpu_seconds" since the decision before, in
+        equal shares. ``pandas.DataFrame(fit_report_)`` is a table.
+    min_samples_leaf_ : dict of str to int
+        Leaf sizes that were chosen for the named forests.
+    strength_ : float
+        Share of the margins' losses in the weights by which the second layer draws samples, as in
+        mdDF [3]_; 0 if there are several outputs.
+    stop_reason_ : str
+        Why there are no more layers.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean decrease of impurity in the forests of the first layer, weighted as in the average. If
+        no forest is kept, it is the mean over all forests that were trained.
+
+    See Also
+    --------
+    MDDFClassifier : The cascade of the paper.
+
+    Notes
+    -----
+    **Members.** From 400 samples on, members other than boosted trees are first trained on one
+    fold, and those without a weight there are left out. With fewer samples, all members keep some
+    weight. Otherwise the smallest weight is 0.05.
+
+    All models of boosted trees have the same number of rounds, the number of least out-of-fold
+    loss. If ``cv="auto"`` and there are no groups, named boosted trees use ten folds on tables of
+    up to 1 million cells, divided by n_classes / 2. If there are more than 100 columns, and more
+    than twice as many as rows, each split of boosted trees is chosen from as many columns as there
+    are rows, and at least 50. A `GradientBoostingClassifier` as a member keeps its parameters and
+    shares the binned table. It is fitted like a model of another package if it has another loss,
+    `max_bins`, categories or class weights than the deep forest, constraints by names, a scorer,
+    or ``early_stopping=True``.
+
+    Members are set by their names, as in scikit-learn's `VotingClassifier`: ``lr`` and ``lr__C``
+    for ``("lr", LogisticRegression())``, and ``members__0__max_features`` for a first member
+    without a name.
+
+    **Later layers.** With out-of-fold vectors as inputs, the loss of a layer would be too small.
+    The vector of a training sample is made from the labels of its neighbours but not from its own.
+    Among copies and near copies, vector and features together therefore reveal the sample's label,
+    and the label of a sample on which the layer is then evaluated. A layer is evaluated on four
+    outer folds instead. The vectors of its training samples come from models that were fitted
+    without the fold, and the vectors of the fold from models that saw all other samples, as at
+    prediction time. The first outer fold decides whether the others are worth their time: a layer
+    that is not kept takes about a tenth of the fit, a layer that is kept a third to a half. Splits
+    that `cv` gives are merged to four; with fewer than three splits there is one layer.
+
+    **Several outputs.** `y` has a column for each output, and layers pass on the class vectors of
+    all of them. Forests and kernel models learn all outputs at once; other members are fitted to
+    one at a time. Log-losses are means over the outputs, exponents are common to them, and a
+    sample counts as correct if all its outputs are.
+
+    **Networks.** Each network has two hidden layers of 64 units. Inputs are normal scores of the
+    numbers, with indicators of categories and of missing values. It is fitted by log-loss in 40
+    epochs, with dropout and learned scales of the inputs, and has the same bits on every machine.
+    Training takes at most 2^24 cells of the encoded table and 1.2e10 products; larger tables get
+    fewer epochs, and then fewer rows. In wide tables, as above, networks see the columns that
+    split best.
+
+    **Kernel logistic regression.** At most 10 000 rows are drawn, fewer for more than five
+    classes; the first 300 are landmarks. The width of the kernel and the penalty are chosen once,
+    by three-fold cross-validation on up to 1000 training rows of the first fold. The result has
+    the same bits on every machine.
+
+    **Large tables.** Above 100 000 samples and without `time_limit`, leaf-wise boosted trees also
+    race, after a few rounds on the first fold, and forests race with a quarter of their trees. If
+    ``cv="auto"`` and there are no groups, named boosted trees have three folds of their own.
+    Unless `preset` is "fast", the trees of "boosted" have at most 1000 rounds at a rate of 0.15.
+
+    References
+    ----------
+    .. [1] R. Caruana, A. Niculescu-Mizil, G. Crew and A. Ksikes, "Ensemble selection from
+       libraries of models", ICML 2004.
+    .. [2] C. Guo, G. Pleiss, Y. Sun and K. Q. Weinberger, "On calibration of modern neural
+       networks", ICML 2017.
+    .. [3] S.-H. Lyu, L. Yang and Z.-H. Zhou, "A refined margin distribution analysis for forest
+       representation learning", NeurIPS 2019.
+    .. [4] C. Williams and M. Seeger, "Using the Nystroem method to speed up kernel machines",
+       NIPS 2000.
+    .. [5] D. Holzmüller, L. Grinsztajn and I. Steinwart, "Better by default: strong pre-tuned
+       MLPs and boosted trees on tabular data", NeurIPS 2024.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mddf import DeepForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = DeepForestClassifier(n_estimators=20, random_state=0).fit(X[::2], y[::2])
+    >>> bool(forest.score(X[1::2], y[1::2]) > 0.9)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseDeepForest._parameter_constraints,
+        "calibrate": ["boolean"],
+        "scoring": [StrOptions({*get_scorer_names(), MARGIN_RATIO}), callable],
+        "class_weight": [StrOptions({"balanced"}), dict, list, None],
+    }
+
+    _auto_members = AUTO
+
+    def __init__(
+        self,
+        n_layers: int | str = "auto",
+        *,
+        preset: str = "default",
+        time_limit: float | None = None,
+        n_estimators: int | str = "auto",
+        members: str | Sequence[Any] = "auto",
+        cv: Any = "auto",
+        refit: bool = True,
+        calibrate: bool = True,
+        scoring: str | Callable[..., float] = LOG_LOSS,
+        class_weight: dict[Any, float] | list[dict[Any, float]] | str | None = None,
+        categorical_features: npt.ArrayLike | None = "from_dtype",
+        max_bins: int = 255,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+        checkpoint: str | PathLike[str] | None = None,
+    ) -> None:
+        super().__init__(
+            n_layers,
+            preset=preset,
+            time_limit=time_limit,
+            n_estimators=n_estimators,
+            members=members,
+            cv=cv,
+            refit=refit,
+            categorical_features=categorical_features,
+            max_bins=max_bins,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+            checkpoint=checkpoint,
+        )
+        self.calibrate = calibrate
+        self.scoring = scoring
+        self.class_weight = class_weight
+
+    def _store_outcome(self, grown: GrownDeepForest) -> None:
+        average = grown.stack.average
+        self.exponent_ = average.calibration.exponent
+        self.label_smoothing_ = average.calibration.label_smoothing
+        self.strength_ = grown.strength
+        trainer = grown.trainer
+        labels = trainer.task.estimator_target
+        scored = partial(
+            class_scores,
+            weights=trainer.weights.sample,
+            rows=trainer.evaluated_rows,
+        )
+        # A weighted mean of ones can exceed 1 by a bit, which metrics of scikit-learn refuse.
+        forecast = np.minimum(grown.cross_fitted, 1.0)
+        self.oof_probabilities_ = self._by_output(trainer.known_vectors(forecast))
+        self._scores: list[Any]
+        if self._n_classes_per_output is None:
+            self._scores = scored(forecast, labels)
+        else:
+            self._scores = [
+                scored(probabilities, output_labels)
+                for probabilities, output_labels in zip(
+                    self.oof_probabilities_, labels.T, strict=True
+                )
+            ]
+
+    def _read_target(self, y: npt.ArrayLike, sample_weight: np.ndarray | None) -> Target:
+        refuse_class("scoring", self.scoring)
+        y_of_outputs = several_outputs(y)
+        if y_of_outputs is not None:
+            outputs = ClassOutputs.from_y(y_of_outputs, every_class=True)
+            return self._target_of_outputs(outputs, sample_weight)
+        if isinstance(self.class_weight, list):
+            raise ValueError("class_weight can be a list only for several outputs of y")
+        classes, labels = encode_labels(y)
+        factors = class_factors(self.class_weight, classes, labels, sample_weight)
+        weights = row_weights(sample_weight, factors, labels)
+        task = ClassificationTask(
+            labels,
+            len(classes),
+            weights.row,
+            calibrate=self.calibrate,
+            score=self._score(classes, labels, sample_weight),
+            score_name=self._score_name,
+        )
+        return Target(task, weights, {"classes_": classes}, classes[labels])
+
+    def _target_of_outputs(
+        self, outputs: ClassOutputs, sample_weight: np.ndarray | None
+    ) -> Target:
+        factors = outputs.factors(self.class_weight, sample_weight)
+        weights = row_weights(sample_weight, factors, np.arange(len(outputs.labels)))
+        task = ClassOutputsTask(
+            outputs,
+            weights.row,
+            calibrate=self.calibrate,
+            score=self._score(outputs.classes, outputs.labels, sample_weight),
+            score_name=self._score_name,
+        )
+        y = decode_labels(outputs.classes, outputs.labels.T)
+        return Target(task, weights, {"classes_": outputs.classes}, y)
+
+    def _score(
+        self, classes: Any, labels: np.ndarray, sample_weight: np.ndarray | None
+    ) -> Score | None:
+        """Score by which members are weighted; None for the log-loss."""
+        if self.scoring == LOG_LOSS:
+            return None
+        return layer_score(self.scoring, classes, labels, sample_weight)
+
+    @property
+    def _score_name(self) -> str:
+        if self.scoring == LOG_LOSS:
+            return "log-loss"
+        return str(getattr(self.scoring, "__name__", self.scoring))
+
+    def _member_makers(self, categorical: np.ndarray, task: Task) -> Makers:
+        n_estimators = self._resolved_preset().n_estimators
+        return named_classifiers(n_estimators, categorical, task.n_classes_per_output)
+
+    @property
+    def _n_classes_per_output(self) -> list[int] | None:
+        """Number of classes of each output; None if there is one output."""
+        if not isinstance(self.classes_, list):
+            return None
+        return [len(classes) for classes in self.classes_]
+
+    @property
+    def n_classes_(self) -> Any:
+        """Number of classes; a list if there are several outputs."""
+        check_is_fitted(self)
+        n_classes = self._n_classes_per_output
+        return len(self.classes_) if n_classes is None else n_classes
+
+    @property
+    def n_outputs_(self) -> int:
+        """Number of outputs."""
+        check_is_fitted(self)
+        return 1 if self._n_classes_per_output is None else len(self._n_classes_per_output)
+
+    @property
+    def _n_columns(self) -> int:
+        n_classes = self._n_classes_per_output
+        return len(self.classes_) if n_classes is None else sum(n_classes)
+
+    @property
+    def _column_labels(self) -> list[str]:
+        if self._n_classes_per_output is None:
+            return column_names(self.classes_)
+        return [
+            f"output{number}_{name}"
+            for number, classes in enumerate(self.classes_)
+            for name in column_names(classes)
+        ]
+
+    def _by_output(self, probabilities: np.ndarray) -> Any:
+        if self._n_classes_per_output is None:
+            return probabilities
+        return by_output(probabilities, self._n_classes_per_output)
+
+    def __sklearn_tags__(self) -> Tags:
+        return takes_outputs(super().__sklearn_tags__())
+
+    def _member_score(self, row: dict[str, Any]) -> float:
+        if self.scoring == LOG_LOSS:
+            return -row["log_loss"]
+        return row["accuracy"] if self.scoring == "accuracy" else np.nan

@@ -1,0 +1,341 @@
+"""The first layer of a deep forest: members on all folds, or on one if they lose the race."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from mddf._base.deadline import TimeIsUp
+from mddf._base.progress import tell_work
+from mddf._layers.fold_trainer import FoldTrainer, is_large_table
+from mddf._layers.layer_trainer import (
+    Split,
+    TrainedMember,
+    splits_from_folds,
+)
+from mddf._layers.member import FirstLayerJob, Member, by_kind
+from mddf._layers.member_options import BoostingChoice
+from mddf._layers.report import Candidate, FitReport, leaderboard_row
+from mddf._layers.seeds import Purpose
+from mddf._layers.stack import LayerEvidence
+from mddf._layers.tasks import Task
+
+# Shares of the remaining time of a limit: for the race, for forests, and for a single estimator.
+# Each leaves time for what follows, and for a refit. Set by hand.
+_RACE_SHARE = 0.2
+_FOREST_SHARE = 0.5
+_ESTIMATOR_SHARE = 0.4
+# Share for estimators that were not finished at first, in the time that the others left: only a
+# refit follows. Set by hand.
+_LAST_SHARE = 0.8
+# With fewer samples, held out or in all, there is no race: members train quickly, and chance would
+# decide. Set by hand.
+_MIN_HELD_OUT = 50
+_MIN_SAMPLES = 400
+# A single vote would often leave out a member that is about as good as those that it takes.
+# Weights are therefore means over 20 votes of half of the held-out samples each, of ten steps.
+_N_DRAWS = 20
+_N_STEPS = 10
+# Halves have at most this many samples, which bounds the time of the votes.
+_MAX_DRAWN = 2000
+# Share of the trees that forests have in the race of a large table, after which the winners are
+# grown in full. Set by hand.
+_TREE_SHARE_OF_LARGE_TABLE = 0.25
+# Members with a smaller mean weight are left out. Over 21 data sets of classes, the race changed
+# the loss by a factor of 1.000 +- 0.000.
+_MIN_WEIGHT = 0.03
+
+# Shares of a fit that are done before members are compared, after that, and after the first layer.
+# Rounded means over three tables of 600 to 1500 rows; they only serve to show progress.
+OPTIONS_SHARE = 0.1
+RACE_SHARE = 0.2
+FIRST_LAYER_SHARE = 0.95
+
+
+def train_first_layer(
+    members: list[Member],
+    trainer: FoldTrainer,
+    report: FitReport,
+    # Choices for boosted trees, by their numbers. With vectors of the first fold, they take part
+    # in the race, which they may only lose if their loss is settled. Other boosted trees do not
+    # race, since their folds grow side by side.
+    boosting_choices: Mapping[int, BoostingChoice],
+    *,
+    # Whether the models of the folds predict, not models of all samples. Those of boosted trees
+    # are kept in any case: they predict the classes, and a refit needs their numbers of rounds.
+    keep_fold_models: bool,
+) -> LayerEvidence:
+    """Train the members of the first layer: all on one fold, the winners of the race on all."""
+    training = _FirstLayerTraining(members, trainer, keep_fold_models)
+    losers = _race(training, boosting_choices, report)
+    survivors = [i for i in range(len(members)) if i not in losers]
+    _train_survivors(training, survivors)
+    for i, decision in sorted(training.cuts().items()):
+        report.add_cut(members[i].name, decision, n_rows=trainer.n_samples)
+    kept = [i for i in survivors if i not in training.out_of_time]
+    return training.out_of_fold_layer(kept, pruned=sorted({*losers, *training.out_of_time}))
+
+
+def _race(
+    training: _FirstLayerTraining,
+    boosting_choices: Mapping[int, BoostingChoice],
+    report: FitReport,
+) -> list[int]:
+    """Train members on the first fold; returns the numbers of the losers."""
+    members = training.members
+    trainer = training.trainer
+    held_out = trainer.folds[0][1]
+    known_vectors = {
+        i: choice.first_fold_vectors
+        for i, choice in boosting_choices.items()
+        if choice.first_fold_vectors is not None
+    }
+    racing = [i for i, m in enumerate(members) if i in known_vectors or m.races]
+    if trainer.clock.runs:
+        # Time spent on slow estimators may be missing for the others.
+        racing = [i for i in racing if members[i].adapts_to_time]
+    if len(racing) < 2 or not can_race(trainer.n_samples, len(held_out)):
+        return []
+    to_train = [i for i in racing if i not in known_vectors]
+    full_forests = {}
+    if is_large_table(trainer.task) and not trainer.clock.runs:
+        full_forests = {i: members[i] for i in to_train if members[i].n_trees}
+    for i, forest in full_forests.items():
+        members[i] = forest.with_more_trees(_TREE_SHARE_OF_LARGE_TABLE)
+    with trainer.clock.cut(_RACE_SHARE):
+        training.train(to_train, training.splits[:1])
+    forecasts = [
+        known_vectors[i] if i in known_vectors else training.first_fold_vectors(i) for i in racing
+    ]
+    task = trainer.task.for_rows(held_out)
+    weights, losses = race_weights(task, forecasts, trainer.seeds.entropy_for(Purpose.RACE))
+    losers = []
+    candidates = []
+    for i, loss, weight, survives in zip(
+        racing, losses, weights, survives_race(weights), strict=True
+    ):
+        decision = f"weight {weight:.2f}"
+        if not survives and (i not in known_vectors or boosting_choices[i].is_settled):
+            losers.append(i)
+            decision += ", left out"
+        candidates.append(Candidate(members[i].name, loss, decision))
+    report.add("race", candidates, n_rows=len(held_out), n_folds=1)
+    for i, forest in full_forests.items():
+        if i not in losers:
+            training.forget(i)
+            members[i] = forest
+    return losers
+
+
+def can_race(n_samples: int, n_held_out: int) -> bool:
+    """Whether there are enough samples to rank members."""
+    return n_samples >= _MIN_SAMPLES and n_held_out >= _MIN_HELD_OUT
+
+
+def race_weights(
+    task: Task,
+    forecasts: Sequence[np.ndarray],
+    entropy: Sequence[int],  # entropy of the draws
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean weights of members in votes of halves of the held-out samples, and their losses."""
+    votes = [task.sharpened(forecast, task.member_exponent(forecast)) for forecast in forecasts]
+    rng = np.random.default_rng(np.random.SeedSequence(tuple(entropy)))
+    n_samples = len(votes[0])
+    n_drawn = min(_MAX_DRAWN, (n_samples + 1) // 2)
+    weights = np.zeros(len(votes))
+    for _ in range(_N_DRAWS):
+        rows = rng.permutation(n_samples)[:n_drawn]
+        weights += task.trial_weights(votes, rows, _N_STEPS)
+    losses = np.array([task.mean_loss(vote) for vote in votes])
+    return weights / _N_DRAWS, losses
+
+
+def survives_race(weights: np.ndarray) -> np.ndarray:
+    """Whether each member is trained on the other folds."""
+    return weights >= min(_MIN_WEIGHT, weights.max())
+
+
+def _train_survivors(training: _FirstLayerTraining, survivors: Sequence[int]) -> None:
+    """Train members on all folds, or on the other folds after a race.
+
+    Forests are trained first, then boosted trees, then estimators, which may take longest.
+    """
+    training.plan_work(survivors)
+    members = training.members
+    clock = training.trainer.clock
+    first_split = training.splits[:1]
+    other_splits = training.splits[1:]
+    after_race = [i for i in survivors if i in training.trained]
+    without_race = [i for i in survivors if i not in training.trained]
+    training.reduce_forests_to_time([i for i in after_race if members[i].n_trees])
+    after_race = [i for i in after_race if i not in training.out_of_time]
+    with clock.cut(_FOREST_SHARE):
+        training.train(after_race, other_splits, first=1)
+        training.train([i for i in without_race if members[i].n_trees], training.splits)
+    training.train([i for i in without_race if not members[i].races], training.splits)
+    estimators = [i for i in without_race if not members[i].adapts_to_time]
+    if not clock.runs:
+        training.train(estimators, training.splits)
+        return
+    # The first fold shows whether the time suffices for more.
+    training.train(estimators, first_split)
+    for share in (_ESTIMATOR_SHARE, _LAST_SHARE):
+        begun = [i for i in estimators if training.has_only_first_fold(i)]
+        training.train(begun, other_splits, first=1, share=share)
+
+
+class _FirstLayerTraining:
+    """Members on folds: models and vectors so far, and the seconds they took."""
+
+    def __init__(
+        self, members: list[Member], trainer: FoldTrainer, keep_fold_models: bool
+    ) -> None:
+        self.members = [*members]
+        self.trainer = trainer
+        self.keep_fold_models = keep_fold_models
+        self.splits = splits_from_folds(trainer.folds, keep=keep_fold_models)
+        self.trained: dict[int, TrainedMember] = {}
+        # Members that were left out because of the limit of time.
+        self.out_of_time: set[int] = set()
+        self._complete: set[int] = set()  # estimators that were trained on all folds
+        # Seconds of the work that is planned and of what is left of it, for progress only.
+        self._work = 0.0
+        self._work_left: dict[int, float] = {}
+
+    def train(
+        self,
+        numbers: Sequence[int],
+        splits: Sequence[Split],
+        *,
+        first: int = 0,
+        share: float = _ESTIMATOR_SHARE,  # of the remaining time, for an estimator
+    ) -> None:
+        """Train members on splits, of which the first has number `first`.
+
+        Members that are trained on the splits from 1 on were trained on split 0 before. Members of
+        a batch grow side by side, and share the time.
+        """
+        if not splits:
+            return
+        for kind, group in by_kind({i: self.members[i] for i in numbers}):
+            batches = [group] if kind.trains_in_batches else [{i: m} for i, m in group.items()]
+            for batch in batches:
+                (i, member), *others = batch.items()
+                if others or self._has_time(i, splits, first, share):
+                    self._tell("forests" if kind.trains_in_batches else member.name)
+                    self._train_batch(kind, batch, splits, first)
+
+    def _train_batch(
+        self, kind: type[Member], batch: dict[int, Any], splits: Sequence[Split], first: int
+    ) -> None:
+        start = perf_counter()
+        try:
+            job = FirstLayerJob(splits, first, self.keep_fold_models, not self.trained)
+            results = kind.train_batch(batch, self.trainer, job)
+        except TimeIsUp:
+            self.out_of_time.update(batch)
+            return
+        for i, trained in results.items():
+            trained.seconds = (perf_counter() - start) / len(batch)
+            if i in self.trained:
+                trained = self.trained[i].joined(trained)
+            self.trained[i] = trained
+            self.members[i] = self.members[i].with_chosen(trained.chosen)
+            if first + len(splits) == len(self.splits):
+                self._complete.add(i)
+            self._work_left.pop(i, None)
+
+    def first_fold_vectors(self, i: int) -> np.ndarray:
+        """Predictions of the rows that the first fold holds out, if it alone is trained so far."""
+        held_out = self.trainer.folds[0][1]
+        # Vectors are sums over the folds, divided by their number.
+        n_times = self.trainer.mean_of_folds.n_times_held_out[held_out]
+        return self.trained[i].vectors[held_out] * n_times[:, None]
+
+    def plan_work(self, numbers: Sequence[int]) -> None:
+        """Estimate the seconds of the folds that are left, to tell the share that is done.
+
+        A member that was trained on the first fold is known; any other one counts as the slowest.
+        """
+        seconds = {i: trained.seconds for i, trained in self.trained.items()}
+        slowest = max(seconds.values(), default=1.0)
+        self._work_left = {i: seconds.get(i, slowest) for i in numbers}
+        self._work = sum(self._work_left.values())
+
+    def _tell(self, member: str) -> None:
+        if not self._work:
+            tell_work(f"comparing members: {member}", OPTIONS_SHARE)
+            return
+        done = 1 - sum(self._work_left.values()) / self._work
+        share = RACE_SHARE + done * (FIRST_LAYER_SHARE - RACE_SHARE)
+        tell_work(f"layer 1: {member}", share)
+
+    def forget(self, i: int) -> None:
+        """Drop the models and vectors of a member, which is then trained on all splits."""
+        del self.trained[i]
+
+    def reduce_forests_to_time(self, forests: list[int]) -> None:
+        """Leave out all forests but the first, if the time does not suffice for all."""
+        seconds = sum(self.trained[i].seconds for i in forests) * len(self.splits)
+        if not self.trainer.clock.allows(seconds, _FOREST_SHARE):
+            self.out_of_time.update(forests[1:])
+
+    def has_only_first_fold(self, i: int) -> bool:
+        """Whether a member has been trained on the first fold, but not on the others."""
+        return i in self.trained and i not in self._complete
+
+    def _has_time(self, i: int, splits: Sequence[Split], first: int, share: float) -> bool:
+        """Whether an estimator fits into the remaining time; if not, it is left out so far."""
+        clock = self.trainer.clock
+        member = self.members[i]
+        if member.adapts_to_time or not clock.runs:
+            return True
+        if not any(other.adapts_to_time for other in self.members):
+            return True
+        self.out_of_time.discard(i)
+        first_fold = self.trained[i].seconds if first else 0.0
+        if not clock.allows(member.expected_seconds(self.trainer, len(splits), first_fold), share):
+            self.out_of_time.add(i)
+        return i not in self.out_of_time
+
+    def cuts(self) -> dict[int, str]:
+        """Work that the limit of time ended or left out, by the members' numbers."""
+        cuts = {}
+        if self.trainer.clock.runs:
+            cuts = {i: self.members[i].cut(trained) for i, trained in self.trained.items()}
+        left_out = dict.fromkeys(self.out_of_time, "left out")
+        return {i: cut for i, cut in (cuts | left_out).items() if cut}
+
+    def out_of_fold_layer(self, kept: Sequence[int], pruned: Sequence[int]) -> LayerEvidence:
+        """Members that are kept, and rows of the leaderboard for the others."""
+        vectors = self.trainer.fill_unknown(np.stack([self.trained[i].vectors for i in kept]))
+        unknown = dict.fromkeys(self.trainer.task.metrics(vectors[0]), np.nan)
+        return LayerEvidence(
+            [self.members[i] for i in kept],
+            vectors,
+            [self.trained[i].models for i in kept],
+            seconds=np.array([self.trained[i].seconds for i in kept]),
+            pruned=[
+                leaderboard_row(
+                    0,
+                    self.members[i].name,
+                    unknown,
+                    self.trained[i].seconds if i in self.trained else 0.0,
+                )
+                for i in pruned
+            ],
+            pruned_importances=tuple(
+                importances
+                for i in pruned
+                if i in self.trained
+                for importances in self.members[i].importances(self.trained[i].models[:1])
+            ),
+            blind_vectors={
+                position: self.trainer.fill_unknown(blind_vectors)
+                for position, i in enumerate(kept)
+                if (blind_vectors := self.trained[i].blind_vectors) is not None
+            },
+        )

@@ -1,0 +1,355 @@
+"""Base class of estimators with layers: their fit, and features from their layers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Integral
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import TransformerMixin, _fit_context, is_classifier
+from sklearn.utils._metadata_requests import MetadataRequest
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from mddf._base.types import TableLike
+from mddf._base.validation import COUNT, JOBS, Within, check_lengths, naming, unchanged_on_failure
+from mddf._binning.binned_table import BinnedTable
+from mddf._binning.binner import Binner
+from mddf._binning.new_rows import NewRows
+from mddf._fitted.base_estimators import ProbabilityClassifier, warn_of_seen
+from mddf._fitted.batching import Conversion, in_blocks
+from mddf._fitted.fitted_model import FittedStages, RunningAverage
+from mddf._gradient.elapsed_days import helpful_days
+from mddf._input.reading import read_table
+from mddf._input.table import Table
+from mddf._input.target_copies import TargetCopies
+from mddf._layers.checkpoints import Checkpoint, description
+from mddf._layers.seeds import Seeds
+from mddf._resampling.folds import ask_for_groups, gives_folds
+from mddf._resampling.time_order import X_for_splitter, time_column
+from mddf._targets.target_validation import check_weights
+
+CONSTRAINTS: dict[str, Any] = {
+    "n_layers": [COUNT],
+    "n_estimators": [COUNT],
+    "refit": ["boolean"],
+    "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+    "max_bins": [Within(Integral, 2, 255, closed="both")],
+    "n_jobs": JOBS,
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+    "checkpoint": [str, PathLike, None],
+}
+
+
+@dataclass(frozen=True)
+class FitInputs:
+    """Checked inputs of fit, except for the target."""
+
+    X: Any  # as the user passed it
+    table: Table  # the same as typed columns
+    y: npt.ArrayLike  # as the user passed it
+    sample_weight: np.ndarray | None  # (n_samples,)
+    groups: npt.ArrayLike | None  # (n_samples,): as the user passed them
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of X."""
+        return self.table.shape[1]
+
+    def X_for_splitter(self, binner: Binner, cv: Any) -> Any:
+        """X as a splitter can read it."""
+        return X_for_splitter(self.X, cv, lambda: binner.numbers(self.table))
+
+
+@dataclass(frozen=True)
+class BinnedInputs:
+    """The binned table, the binner that was fitted to it, and the seeds of the fit."""
+
+    binner: Binner
+    table: BinnedTable
+    seeds: Seeds
+
+
+class Layered(TransformerMixin):
+    """An estimator with layers, which it fits and stores, predicts through and transforms with.
+
+    Comes before scikit-learn's classes among the bases of an estimator.
+    """
+
+    cv: Any
+    categorical_features: Any
+    max_bins: int
+    n_jobs: int | None
+    n_features_in_: int
+    n_layers_: int
+    _fitted: FittedStages
+    random_state: int | np.random.RandomState | None
+    checkpoint: str | PathLike[str] | None
+    _n_without_oof: int = 0  # models of earlier releases lack it
+    _seen: str  # fingerprint of the table of the fit
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: Any,
+        y: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Fit the layers.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Numbers, NaN where missing, and categories as `categorical_features` says. Infinities
+            are refused.
+        y : array of shape (n_samples,), or (n_samples, n_outputs) for several outputs
+            Classes are numbers, strings or booleans. Targets of a regressor are numbers.
+        sample_weight : array of shape (n_samples,), default=None
+            Not negative. Bootstraps draw in proportion to it, as many rows as have weight or as
+            `max_samples` of the forests gives; other trees count weight k as k equal rows. Deep
+            forests count a whole weight k as k samples when they decide between models: divide
+            weights that are no counts by their mean.
+        groups : array of shape (n_samples,), default=None
+            Samples of one group are held out together, by a number of folds and by splitters
+            that look at groups. With scikit-learn's metadata routing they are asked for if `cv`
+            is such a splitter, or after ``set_fit_request(groups=True)``.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_failure(self):
+            self._fit(X, y, sample_weight, groups, with_features=False)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit_transform(
+        self,
+        X: Any,
+        y: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
+    ) -> np.ndarray:
+        """Fit the layers and return the layer features of the training samples.
+
+        The features are out-of-fold: they come from trees that did not see the sample. Another
+        model that is trained on them therefore meets similar features on new samples, after
+        `transform`. This is why they differ from ``fit(X, y).transform(X)``. From the second layer
+        on, the similarity is not perfect: a sample's neighbours pass on vectors of trees that saw
+        its label, so that its own vectors know a little too much about it.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+        """
+        with unchanged_on_failure(self):
+            vectors = self._fit(X, y, sample_weight, groups, with_features=True)
+        return self._join_layers(vectors)
+
+    def _fit(
+        self,
+        X: Any,
+        y: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None,
+        groups: npt.ArrayLike | None,
+        *,
+        with_features: bool,
+    ) -> list[np.ndarray]:
+        """Fit; returns the out-of-fold vectors of all layers, if `with_features`."""
+        raise NotImplementedError
+
+    def _join_layers(self, vectors: list[np.ndarray]) -> np.ndarray:
+        """Layer features (n_samples, n_features_out) from the vectors of all layers."""
+        raise NotImplementedError
+
+    def _read_inputs(
+        self,
+        X: Any,
+        y: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None,
+        groups: npt.ArrayLike | None,
+    ) -> FitInputs:
+        table = read_table(
+            self,
+            X,
+            reset=True,
+            categorical_features=self.categorical_features,
+            time=time_column(self.cv),
+            elapsed=helpful_days(self, X, y, sample_weight),
+        )
+        check_lengths(X, y=y, groups=groups)
+        return FitInputs(X, table, y, check_weights(sample_weight, table.shape[0]), groups)
+
+    def _bin(
+        self, inputs: FitInputs, n_spare: int, many_levels: int | None = None
+    ) -> BinnedInputs:
+        """Bin the table, with spare columns on the right."""
+        binner = Binner(self.categorical_features, self.max_bins, self.n_jobs, many_levels)
+        table = binner.fit_transform(
+            inputs.table,
+            inputs.sample_weight,
+            copies=TargetCopies(inputs.y, are_classes=is_classifier(self)),
+            n_spare=n_spare,
+            has_groups=inputs.groups is not None or gives_folds(self.cv),
+            warns_of_time=True,
+        )
+        return BinnedInputs(binner, table, Seeds.from_random_state(self.random_state))
+
+    def _open_checkpoint(self, inputs: dict[str, list[np.ndarray]]) -> Checkpoint:
+        """Checkpoint of a fit on these inputs."""
+        assert self.checkpoint is not None
+        with naming("checkpoint"):
+            return Checkpoint(self.checkpoint, description(self, **inputs))
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Metadata that `fit` requests: groups, if `cv` is a splitter that uses them.
+
+        Returns
+        -------
+        MetadataRequest
+        """
+        return ask_for_groups(super().get_metadata_routing(), self.cv)
+
+    @property
+    def n_without_oof_(self) -> int:
+        """Number of training samples without an out-of-fold prediction."""
+        check_is_fitted(self)
+        return self._n_without_oof
+
+    def _layer_features(self, X: Any) -> np.ndarray:
+        """Layer features of new rows; warns if they are the rows of the fit."""
+        # Whether they are is decided by the codes of all columns.
+        rows = self._encode(X, all_columns=True)
+        warn_of_seen(rows.all_rows().codes, self._seen)
+        stages = self._fitted_stages()
+
+        def predict(first: int, end: int) -> list[np.ndarray]:
+            outputs = stages.run(rows.block(first, end), self.n_jobs)
+            return [self._join_layers([output.vectors for output in outputs])]
+
+        (features,) = in_blocks(rows.n_rows, stages.row_bytes, predict)
+        return features
+
+    @property
+    def _n_columns(self) -> int:
+        """Numbers of a vector: classes or outputs."""
+        raise NotImplementedError
+
+    def _fitted_stages(self) -> FittedStages:
+        """The fitted model."""
+        check_is_fitted(self)
+        return self._fitted
+
+    @property
+    def _binner(self) -> Binner:
+        return self._fitted.binner
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
+
+    def _counts(self) -> Iterator[tuple[str, int, int]]:
+        fitted = self._fitted
+        width = self._n_columns
+        yield "n_features_in_", self.n_features_in_, fitted.n_raw
+        yield "n_layers_", self.n_layers_, len(fitted.stages)
+        for member in fitted.members:
+            yield "n_columns", member.n_columns, width
+        for block in fitted.trees():
+            yield "width of trees", block.width, width
+            yield "n_added", fitted.n_added, block.n_columns - fitted.n_raw
+
+    def _encode(self, X: TableLike, *, all_columns: bool = False) -> NewRows:
+        """Rows of X as the members of the stages read them."""
+        stages = self._fitted_stages()
+        table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
+        return stages.encode(table, all_columns=all_columns)
+
+    def _predict_in_blocks(
+        self, X: TableLike, convert: Conversion | None = None, *, finish: bool = True
+    ) -> np.ndarray:
+        """Predictions for all rows of X, each block of which is converted.
+
+        With `finish` false, they are averages before calibration, in standardised units.
+        """
+        stages = self._fitted_stages()
+        rows = self._encode(X)
+
+        def predict(first: int, end: int) -> list[np.ndarray]:
+            average = RunningAverage(stages)
+            for output in stages.run(rows.block(first, end), self.n_jobs):
+                average.add(output)
+            predictions = average.value()
+            return [stages.finish(predictions) if finish else predictions]
+
+        (predictions,) = in_blocks(rows.n_rows, stages.row_bytes, predict, convert)
+        return predictions
+
+    def _staged_predictions(
+        self, X: TableLike, convert: Conversion | None = None
+    ) -> list[np.ndarray]:
+        """Predictions for all rows after each stage, as soon as a member has a weight."""
+        stages = self._fitted_stages()
+        rows = self._encode(X)
+
+        def predict(first: int, end: int) -> list[np.ndarray]:
+            average = RunningAverage(stages)
+            staged = []
+            for output in stages.run(rows.block(first, end), self.n_jobs):
+                average.add(output)
+                if average.is_defined:
+                    staged.append(stages.finish(average.value()))
+            return staged
+
+        return in_blocks(rows.n_rows, stages.row_bytes, predict, convert)
+
+
+class LayeredClassifier(Layered, ProbabilityClassifier):
+    """A classifier with layers, which predict one after the other."""
+
+    def staged_predict_proba(self, X: TableLike) -> Iterator[np.ndarray | list[np.ndarray]]:
+        """Class probabilities after each layer.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_samples, n_classes), or a list of these if there are several outputs
+            Once for each layer that is kept and has a weight above 0, or one before it.
+        """
+        yield from map(self._by_output, self._staged_predictions(X))
+
+    def staged_predict(self, X: TableLike) -> Iterator[np.ndarray]:
+        """Predicted classes after each layer.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
+            As often as `staged_predict_proba`.
+        """
+        yield from self._staged_predictions(X, self._most_probable)
+
+
+def column_names(classes: np.ndarray) -> list[str]:
+    """Classes as parts of names that other libraries accept, all different."""
+    names = [re.sub(r"[^\w.+=-]", "_", str(label)) for label in classes]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{number}_{name}" for number, name in enumerate(names)]

@@ -1,0 +1,277 @@
+"""Layers of a deep forest fitted without each fold, on which the next layer is then evaluated.
+
+Out-of-fold vectors are made from the labels of the other folds. A layer that is trained on them
+in one fold can therefore learn to read the labels of the rows on which it is evaluated: among
+equal or near rows, a vector is the mean label of the others. Here the vectors of the rows that an
+outer fold trains on come from models that saw neither them nor the fold. The vectors of the rows
+that it holds out come from models as they are at prediction time, which saw all other rows.
+
+In time order, nothing has to be fitted without a fold: all out-of-fold vectors of the rows on
+which a fold trains come from models of their own past, before the rows that the fold holds out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mddf._binning.bins import Bins
+from mddf._layers.fold_trainer import Features, FoldTrainer
+from mddf._layers.layer_trainer import LayerInput, LayerJob, MeanOfFolds, splits_from_folds
+from mddf._layers.member import ForestMember, FurtherJob, by_kind, members_of_later_layers
+from mddf._layers.seeds import Purpose
+from mddf._layers.stack import LayerEvidence, Stack
+from mddf._resampling.folds import Folds, gives_folds, make_folds, rows_never_held_out
+from mddf._trees.grower import GrowthResult
+
+# Outer folds. The first layer is fitted without each pair of them: six times for four folds, ten
+# times for five. The number is a compromise between time and training rows, and was not tuned.
+_N_OUTER_FOLDS = 4
+# Without a pair of two folds, no row is left to train on.
+_MIN_OUTER_FOLDS = 3
+
+
+def make_outer_folds(
+    cv: Any,
+    folds: Folds,  # folds that `cv` gives
+    *,
+    X: Any,  # as in `make_folds`, like y, labels and groups
+    y: np.ndarray,
+    strata: np.ndarray,
+    seed: int,
+    groups: npt.ArrayLike | None,
+) -> Folds:
+    """Folds on which later layers are evaluated: four, or the folds of `cv`, merged to four.
+
+    Folds in time order stay as they are.
+    """
+    if not gives_folds(cv):
+        return make_folds(_N_OUTER_FOLDS, X, y, strata, seed, groups=groups)
+    if len(rows_never_held_out(folds, len(strata))):
+        return folds
+    is_held_out = np.zeros(len(strata), bool)
+    disjoint_folds = []
+    for train, held_out in folds:
+        new_rows = held_out[~is_held_out[held_out]]
+        is_held_out[new_rows] = True
+        if len(new_rows):
+            disjoint_folds.append((train, new_rows))
+    n_merged = min(_N_OUTER_FOLDS, len(disjoint_folds))
+    merged = []
+    for numbers in np.array_split(np.arange(len(disjoint_folds)), n_merged):
+        train = reduce(np.intersect1d, [disjoint_folds[i][0] for i in numbers])
+        held_out = np.concatenate([disjoint_folds[i][1] for i in numbers])
+        merged.append((train, np.sort(held_out)))
+    return merged
+
+
+class NestedFolds:
+    """Input of a later layer for each outer fold."""
+
+    def __init__(self, trainer: FoldTrainer, stack: Stack) -> None:
+        self.trainer = trainer
+        self.stack = stack
+        self.folds = trainer.outer_folds
+        # Number of the layer whose input is held, from 1; None at the beginning.
+        self.layer: int | None = None
+        self._aggregator = MeanOfFolds.from_folds(trainer.task, self.folds)
+        # For each outer fold, the codes that the layer adds to the features, and margins of the
+        # first layer.
+        self._codes: list[np.ndarray] = []
+        self._margins: list[np.ndarray] = []
+        self._bins: Bins | None = None
+        self._fitted_pairs: set[tuple[int, int]] = set()
+
+    def reason_not_to_nest(self) -> str:
+        """Why the folds cannot be nested; empty if they can."""
+        if self.trainer.is_in_time_order:
+            return ""
+        if len(self.folds) < _MIN_OUTER_FOLDS:
+            return f"a later layer needs at least {_MIN_OUTER_FOLDS} folds, got {len(self.folds)}"
+        weight = self.trainer.weights.row
+        for i in range(len(self.folds)):
+            for j in range(i):
+                train, _ = self._without_pair(i, j)
+                if len(train) == 0 or (weight is not None and not weight[train].any()):
+                    return "a later layer needs samples to train on without any two of the folds"
+        return ""
+
+    def prepare(self, number: int, outer_folds: Iterable[int]) -> None:
+        """Make the input of a layer for some outer folds."""
+        if self.layer is None:
+            self._start()
+        if self.layer == 1 and not self.trainer.is_in_time_order:
+            # A fit that goes on with a later layer takes the steps of one that was not stopped.
+            all_folds = range(len(self.folds))
+            steps = [outer_folds] if number == 1 else [[0], all_folds[1:]]
+            for folds_of_step in steps:
+                self._fit_pairs(list(folds_of_step))
+        assert self.layer is not None
+        while self.layer < number:
+            self._advance(self.layer)
+
+    def _start(self) -> None:
+        """Begin with the out-of-fold features of all rows, which training rows then replace."""
+        features = self.stack.features_for(1)
+        margins = self.stack.margins()
+        self._codes = [features.codes.copy() for _ in self.folds]
+        self._margins = [] if margins is None else [margins.copy() for _ in self.folds]
+        self._bins = features.bins
+        self.layer = 1
+
+    def margins(self, outer: int) -> np.ndarray:
+        """Margins of the first layer's average, shape (n_samples,)."""
+        return self._margins[outer]
+
+    def _fit_pairs(self, outer_folds: Sequence[int]) -> None:
+        """Fit the first layer without each pair of folds that includes one of these folds."""
+        n_folds = len(self.folds)
+        needed = {(min(i, j), max(i, j)) for i in outer_folds for j in range(n_folds) if i != j}
+        pairs = sorted(needed - self._fitted_pairs)
+        if not pairs:
+            return
+        self._fitted_pairs.update(pairs)
+        splits = [self._without_pair(i, j) for i, j in pairs]
+        vectors = self._pair_vectors(splits, seed=pairs[0][0])
+        # Once there is a second layer, samples are not reweighted any more.
+        with_margins = bool(self._margins) and len(self.stack.layers) == 1
+        for number, ((i, j), (_, rows)) in enumerate(zip(pairs, splits, strict=True)):
+            input_vectors = np.stack([member_vectors[number] for member_vectors in vectors])
+            replacements = [(self._codes, self.stack.codes_for(1, input_vectors))]
+            if with_margins:
+                margins = self.stack.first_layer_margins(input_vectors, rows)
+                replacements.append((self._margins, margins))
+            for outer, inner in ((i, j), (j, i)):
+                is_inner = np.isin(rows, self.folds[inner][1], assume_unique=True)
+                for arrays, values in replacements:
+                    arrays[outer][rows[is_inner]] = values[is_inner]
+
+    def _without_pair(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows to train on without two folds, and the rows that the two hold out."""
+        train_i, held_out_i = self.folds[i]
+        train_j, held_out_j = self.folds[j]
+        return np.intersect1d(train_i, train_j), np.union1d(held_out_i, held_out_j)
+
+    def _pair_vectors(self, folds: Folds, *, seed: int) -> list[list[np.ndarray]]:
+        """Vectors of the held-out rows, for each input of the second layer, for each pair."""
+        first_layer = self.stack.layers[0]
+        members = [first_layer.members[i] for i in first_layer.inputs]
+        models = [first_layer.models[i] for i in first_layer.inputs]
+        entropy_of = partial(self._entropy_of_pair, seed)
+        job = FurtherJob(splits_from_folds(folds), entropy_of, "nested folds")
+        vectors: dict[int, list[np.ndarray]] = {}
+        for kind, group in by_kind(dict(enumerate(members))):
+            with_models = {i: (member, models[i]) for i, member in group.items()}
+            vectors |= kind.held_out_vectors(with_models, self.trainer, job)
+        return [vectors[i] for i in range(len(members))]
+
+    def _entropy_of_pair(self, seed: int, number: int | None) -> tuple[int, ...]:
+        """Entropy of a member, or of all forests, without pairs of folds."""
+        if number is None:
+            return self.trainer.seeds.entropy_for(Purpose.PAIR_FORESTS, seed)
+        return self.trainer.seeds.entropy_for(Purpose.PAIR_ESTIMATORS, number, seed)
+
+    def _advance(self, number: int) -> None:
+        """Go on from the input of a layer to the input of the next one."""
+        layer = self.stack.layers[number]
+        features = self.stack.features_for(number + 1)
+        if self.trainer.is_in_time_order:
+            self._codes = [features.codes for _ in self.folds]
+            self._bins = features.bins
+            self.layer = number + 1
+            return
+        members = members_of_later_layers(layer.members[i] for i in layer.inputs)
+        next_codes = []
+        for outer, (train, _) in enumerate(self.folds):
+            inner_folds = [
+                (np.intersect1d(train, inner_train), np.intersect1d(train, inner_held_out))
+                for inner, (inner_train, inner_held_out) in enumerate(self.folds)
+                if inner != outer
+            ]
+            growth = self._grow(
+                members,
+                LayerInput(self._put_into_table(outer)),
+                inner_folds,
+                self.trainer.seeds.entropy_for(Purpose.NESTED_VECTORS, number, outer),
+            )
+            codes = features.codes.copy()
+            vectors_by_fold = zip(*map(self._held_out_vectors, growth), strict=True)
+            for (_, rows), vectors in zip(inner_folds, vectors_by_fold, strict=True):
+                codes[rows] = self.stack.codes_for(number + 1, np.stack(vectors))
+            next_codes.append(codes)
+        self._codes = next_codes
+        self._bins = features.bins
+        self.layer = number + 1
+
+    def grow(
+        self,
+        outer: int,
+        members: list[ForestMember],
+        reweighting: np.ndarray | None,
+        entropy: Sequence[int],
+        *,
+        keep: bool = False,
+    ) -> list[GrowthResult]:
+        """Grow the forests of a layer without an outer fold."""
+        layer_input = LayerInput(self._put_into_table(outer), reweighting)
+        fold = self.folds[outer : outer + 1]
+        growth = self._grow(members, layer_input, fold, entropy, keep=keep)
+        return [result for (result,) in growth]
+
+    def grow_optimistic(
+        self, members: list[ForestMember], features: Features, entropy: Sequence[int]
+    ) -> LayerEvidence:
+        """Grow a layer on the first outer fold with out-of-fold features of all rows.
+
+        These know labels of the held-out rows, so that the layer's loss is too small.
+        """
+        layer_input = LayerInput(self.trainer.put_into_table(features))
+        growth = self._grow(members, layer_input, self.folds[:1], entropy)
+        return self.layer_of_first_fold(members, [result for (result,) in growth])
+
+    def _put_into_table(self, outer: int) -> np.ndarray:
+        """Put the features of an outer fold into the table; returns its columns."""
+        assert self._bins is not None
+        return self.trainer.put_into_table(Features(self._codes[outer], self._bins))
+
+    def layer_of_first_fold(
+        self, members: list[ForestMember], results: list[GrowthResult]
+    ) -> LayerEvidence:
+        """Layer with vectors of the rows that the first outer fold holds out."""
+        vectors = np.stack(self._held_out_vectors(results))
+        models = [[result] for result in results]
+        return LayerEvidence(members, vectors, models, np.zeros(len(members)), [])
+
+    def layer_of_all_folds(
+        self, members: list[ForestMember], results: list[list[GrowthResult]], strength: float
+    ) -> LayerEvidence:
+        """Layer with vectors of all rows, from results for each outer fold, for each member."""
+        trainer = self.trainer
+        vectors = np.zeros((len(members), trainer.n_samples, trainer.task.n_columns))
+        for (_, held_out), fold_results in zip(self.folds, results, strict=True):
+            vectors[:, held_out] = np.stack(self._held_out_vectors(fold_results))
+        trainer.fill_unknown(vectors)
+        models = [list(member_results) for member_results in zip(*results, strict=True)]
+        seconds = np.zeros(len(members))
+        return LayerEvidence(members, vectors, models, seconds, [], strength=strength)
+
+    def _grow(
+        self,
+        members: list[ForestMember],
+        layer_input: LayerInput,
+        folds: Folds,
+        entropy: Sequence[int],
+        *,
+        keep: bool = False,
+    ) -> list[list[GrowthResult]]:
+        splits = splits_from_folds(folds, keep=keep)
+        return self.trainer.grow_all(
+            members, LayerJob(layer_input, splits, entropy, "nested folds")
+        )
+
+    def _held_out_vectors(self, results: list[GrowthResult]) -> list[np.ndarray]:
+        return [self._aggregator.held_out_vectors(result) for result in results]

@@ -1,0 +1,152 @@
+"""Layers of a deep forest that are kept, with members that are refitted on all samples."""
+
+from __future__ import annotations
+
+import pickle
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+
+from mddf._base.deadline import TimeIsUp
+from mddf._base.serialization import to_plain
+from mddf._fitted.fitted_model import Stage
+from mddf._layers.fold_trainer import FoldTrainer
+from mddf._layers.layer_trainer import LayerInput
+from mddf._layers.member import by_kind
+from mddf._layers.report import FitReport, Leaderboard
+from mddf._layers.stack import LayerEvidence, Stack
+
+# Share of the remaining time for a refit on all samples. Set by hand.
+_REFIT_SHARE = 0.85
+
+
+def keep_layers(
+    stack: Stack,
+    report: FitReport,
+    leaderboard: Leaderboard,  # the "bytes" of its rows are set
+    *,
+    refit: bool,  # whether members are trained once more on all samples
+) -> tuple[list[Stage], list[np.ndarray]]:
+    """Keep the layers up to the last one with a weight, and the members that are needed.
+
+    Returns the layers, and the out-of-fold vectors of each one's members.
+    """
+    weights = stack.weights_by_layer()
+    while len(weights) > 1 and not weights[-1].any():
+        weights.pop()
+    stages = []
+    vectors = []
+    for number, layer_weights in enumerate(weights):
+        layer = stack.layers[number]
+        # Members without a weight are kept if their vectors are passed on to the next layer.
+        has_next = number + 1 < len(weights)
+        inputs = layer.inputs if has_next else []
+        kept = [i for i, weight in enumerate(layer_weights) if weight > 0 or i in inputs]
+        models = {i: _models_of_folds(stack, layer.models[i]) for i in kept}
+        if refit:
+            models |= _refitted_in_time(stack, number, kept, report)
+        members = [
+            layer.members[i].freeze(
+                models[i],
+                stack.trainer,
+                weight=float(layer_weights[i]),
+                exponent=layer.exponents[i],
+            )
+            for i in kept
+        ]
+        sizes = {
+            member.name: _size(member.models, is_plain=layer.members[i].is_plain)
+            for i, member in zip(kept, members, strict=True)
+        }
+        for row in leaderboard.rows:
+            if row["layer"] == number + 1:
+                row["bytes"] = sizes.get(row["member"], 0)
+        vectors.append(layer.vectors[kept])
+        before = stack.layers[number - 1].features if number else None
+        stage = Stage(
+            members,
+            stack.trainer.table.bins.columns(0, 0) if before is None else before.bins,
+            inputs=[kept.index(i) for i in inputs],
+            average_weights=layer.average_weights if has_next else None,
+            # Only the layer before it is the input of a layer.
+            alphas=np.append(np.zeros(number), 1.0),
+            importances=None if number else _importances(stack.trainer, layer, models, weights[0]),
+        )
+        stages.append(stage)
+    return stages, vectors
+
+
+def _size(models: list[Any], *, is_plain: bool) -> int:
+    """Bytes of pickled models."""
+    file = BytesIO()
+    pickler = pickle.Pickler(file)
+    # Without a memo, the size does not depend on which objects are shared, which is different
+    # after a checkpoint. Objects of other packages may have cycles, which need the memo.
+    pickler.fast = is_plain
+    pickler.dump(to_plain(models))
+    return file.tell()
+
+
+def _models_of_folds(stack: Stack, models: list[Any]) -> list[Any]:
+    """Models of the folds that can predict: in time order, the one that saw the longest past."""
+    return models[:1] if stack.trainer.is_in_time_order else models
+
+
+def _importances(
+    trainer: FoldTrainer, layer: LayerEvidence, models: dict[int, list[Any]], weights: np.ndarray
+) -> np.ndarray:
+    """Importances of the features to the first layer's forests, weighted as in the average.
+
+    If no forest is kept, it is the mean over all forests that were layer.
+    """
+    weighted = [
+        # Forests without a weight, which only feed the next layer, decide if there are no others.
+        (max(float(weights[i]), 1e-9), np.sum(importances, axis=0))
+        for i, models_of_member in sorted(models.items())
+        if (importances := layer.members[i].importances(models_of_member))
+    ]
+    if not weighted:
+        tried = [
+            np.sum(importances, axis=0)
+            for member, models_of_member in zip(layer.members, layer.models, strict=True)
+            if (importances := member.importances(models_of_member))
+        ]
+        weighted = [(1.0, importances) for importances in (*tried, *layer.pruned_importances)]
+    total = np.zeros(trainer.n_features)
+    for weight, importances in weighted:
+        amounts = importances[: trainer.n_features]
+        if amounts.any():
+            total += weight * amounts / amounts.sum()
+    return total / total.sum() if total.sum() > 0 else total
+
+
+def _refitted_in_time(
+    stack: Stack, number: int, kept: list[int], report: FitReport
+) -> dict[int, list[Any]]:
+    """Refitted models by the members' numbers; none if the time does not suffice."""
+    try:
+        with stack.trainer.clock.cut(_REFIT_SHARE, whole=True):
+            return _refitted(stack, number, kept)
+    except TimeIsUp:
+        report.add_cut(
+            f"layer {number + 1}",
+            "not fitted again on all samples",
+            n_rows=stack.trainer.n_samples,
+        )
+        return {}
+
+
+def _refitted(stack: Stack, number: int, kept: list[int]) -> dict[int, list[Any]]:
+    """Models of all samples, of the members that have some."""
+    trainer = stack.trainer
+    layer = stack.layers[number]
+    columns = trainer.feature_columns
+    if number:
+        columns = trainer.put_into_table(stack.features_for(number))
+    layer_input = LayerInput(columns, layer.reweighting)
+    models: dict[int, list[Any]] = {}
+    for kind, group in by_kind({i: layer.members[i] for i in kept}):
+        with_models = {i: (member, layer.models[i]) for i, member in group.items()}
+        models |= kind.refit(with_models, trainer, layer_input, number)
+    return models

@@ -1,0 +1,415 @@
+"""Rules that a user adds to a cascade: which rows leave, which columns and weights a layer has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from mddf._base.memmap import mean_of
+from mddf._base.messages import short
+from mddf._base.validation import naming
+from mddf._layers.margin_loss import reweight
+
+# Trees of a forest grow by at most this factor when rows leave. The published rule has no limit,
+# but a last layer on a few rows of a large table would have millions of trees. Set by hand.
+_MAX_TREE_FACTOR = 20.0
+
+
+@dataclass(frozen=True)
+class LayerView:
+    """State of a cascade after a layer was trained, which rules read.
+
+    Attributes
+    ----------
+    number : int
+        Number of the layer, from 1.
+    X : array or data frame of n_samples rows
+        The features as they were passed to ``fit``.
+    y : ndarray of shape (n_samples,)
+        The classes as numbers from 0 on, in the order of ``classes_``.
+    sample_weight : ndarray of shape (n_samples,)
+        Weights of the samples, class weights included; ones if there are none.
+    class_vectors : ndarray of shape (n_forests, n_samples, n_classes)
+        Out-of-fold class vectors of the layer. Rows that left keep their last ones.
+    probabilities : ndarray of shape (n_samples, n_classes)
+        Out-of-fold probabilities of the layers so far together.
+    margins : ndarray of shape (n_samples, n_layers)
+        Out-of-fold margins of each layer alone.
+    alphas : ndarray of shape (n_layers,)
+        Coefficients of the layers so far.
+    active : ndarray of bool of shape (n_samples,)
+        Rows on which the layer was trained, and which did not leave before.
+    history : list of dict of str to float
+        Figures of each layer, named as in ``history_``.
+    n_folds : int
+        Number of folds on which the layer was trained; 1 for out-of-bag predictions.
+    n_added : int
+        Columns that a layer adds to the features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mddf.baselines import GCForestClassifier
+    >>> from mddf.rules import LayerRules
+    >>> def print_accuracy(view):
+    ...     print(f"layer {view.number}: {view.is_correct.mean():.2f} of the rows are right")
+    >>> X, y = load_iris(return_X_y=True)
+    >>> rules = LayerRules(stop=print_accuracy)
+    >>> options = {"n_estimators": 20, "early_stopping": False, "random_state": 0}
+    >>> cascade = GCForestClassifier(2, rules=rules, **options).fit(X, y)
+    layer 1: 0.95 of the rows are right
+    layer 2: 0.95 of the rows are right
+    """
+
+    number: int
+    X: Any
+    y: np.ndarray
+    sample_weight: np.ndarray
+    class_vectors: np.ndarray
+    probabilities: np.ndarray
+    margins: np.ndarray
+    alphas: np.ndarray
+    active: np.ndarray
+    history: Sequence[dict[str, float]]
+    n_folds: int
+    n_added: int
+
+    @cached_property
+    def mean_vectors(self) -> np.ndarray:
+        """Mean class vector of the layer's forests, of shape (n_samples, n_classes)."""
+        return mean_of(self.class_vectors)
+
+    @cached_property
+    def confidence(self) -> np.ndarray:
+        """Largest probability of the mean class vector, of shape (n_samples,)."""
+        largest: np.ndarray = self.mean_vectors.max(axis=1)
+        return largest
+
+    @cached_property
+    def is_correct(self) -> np.ndarray:
+        """Whether the mean class vector is largest for the sample's class."""
+        correct: np.ndarray = self.mean_vectors.argmax(axis=1) == self.y
+        return correct
+
+
+@dataclass(frozen=True)
+class LayerRules:
+    """Rules of a cascade that are called after each layer with a `LayerView`.
+
+    Parameters
+    ----------
+    screening : callable, default=None
+        Returns the gate of the layer: rows whose confidence, the largest probability of the
+        layer's mean class vector, is at least the gate leave the cascade. The next layers are not
+        trained on them, and at prediction they take no time in the next layers. None or NaN: no
+        row leaves.
+    reweighting : callable, default=None
+        Returns factors of the samples' weights in the next layer, of shape (n_samples,), not
+        negative. Their scale does not matter. It replaces the cascade's own reweighting.
+    redraw : bool, default=False
+        Whether samples are drawn in proportion to the factors, anew for each tree. By default,
+        they are weighted by the factors.
+    columns : callable, default=None
+        Returns the features in the input of the next layer, in addition to the columns of the
+        layer before: a mask of shape (n_features,) or an array of column numbers.
+    n_estimators : callable, default=None
+        Returns the factor by which each forest of the next layer has more trees than the forests
+        of the first layer, at most 20.
+    stop : callable, default=None
+        Returns whether no more layers are trained. Early stopping still chooses among the layers.
+
+    See Also
+    --------
+    AccuracyScreening : Screening of gcForestCS.
+    BinnedScreening : Screening of DBC-Forest.
+    OwnClassReweighting : Weights of AWDF.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mddf.baselines import GCForestClassifier
+    >>> from mddf.rules import LayerRules
+    >>> X, y = load_iris(return_X_y=True)
+    >>> rules = LayerRules(screening=lambda view: 0.95, stop=lambda view: view.active.mean() < 0.2)
+    >>> cascade = GCForestClassifier(3, n_estimators=20, rules=rules, random_state=0).fit(X, y)
+    >>> bool(cascade.history_["active_samples"][0] == 150)
+    True
+    """
+
+    screening: Callable[[LayerView], Any] | None = None
+    reweighting: Callable[[LayerView], Any] | None = None
+    redraw: bool = False
+    columns: Callable[[LayerView], Any] | None = None
+    n_estimators: Callable[[LayerView], Any] | None = None
+    stop: Callable[[LayerView], Any] | None = None
+
+    def check(self) -> None:
+        """Check that rules can be called; ValueError if not."""
+        for rule in fields(self):
+            value = getattr(self, rule.name)
+            if rule.name == "redraw":
+                if not isinstance(value, bool):
+                    raise ValueError(f"redraw of rules must be a bool, got {short(value)}")
+            elif value is not None and (not callable(value) or isinstance(value, type)):
+                raise ValueError(
+                    f"{rule.name} of rules must be a callable or None, got {short(value)}"
+                )
+
+    def gate(self, view: LayerView) -> float | None:
+        """Confidence from which rows leave after a layer; None if no row leaves."""
+        if self.screening is None:
+            return None
+        gate = _call("screening", self.screening, view)
+        if gate is None:
+            return None
+        if not isinstance(gate, Real):
+            raise ValueError(f"screening of rules must return a number or None, got {short(gate)}")
+        return None if np.isnan(float(gate)) else float(gate)
+
+    def factors(self, view: LayerView, default: np.ndarray | None) -> np.ndarray | None:
+        """Factors of the samples' weights, of mean about 1; the default without a rule.
+
+        Rows that left have the factor 0.
+        """
+        if self.reweighting is None:
+            return default
+        returned = _call("reweighting", self.reweighting, view)
+        try:
+            factors = np.asarray(returned, np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"reweighting of rules must return numbers, got {short(returned)}"
+            ) from error
+        sound = factors.shape == view.y.shape and bool(np.all(factors >= 0))
+        if sound:
+            factors = np.where(view.active, factors, 0.0)
+            sound = 0 < np.sum(factors * view.sample_weight) < np.inf
+        if not sound:
+            raise ValueError(
+                f"reweighting of rules must return {len(view.y)} factors, not negative, of finite "
+                f"sum and not all zero, got {short(factors)}"
+            )
+        return reweight(factors / factors.max(), 1.0, view.sample_weight)
+
+    def raw_columns(self, view: LayerView, n_features: int) -> np.ndarray | None:
+        """Numbers of the features that the next layer sees; None without a rule."""
+        if self.columns is None:
+            return None
+        chosen = np.asarray(_call("columns", self.columns, view))
+        try:
+            numbers = np.arange(n_features, dtype=np.int32)[chosen]
+        except IndexError:
+            numbers = np.empty(0, np.int32)
+        if numbers.ndim != 1 or not len(numbers):
+            raise ValueError(
+                f"columns of rules must return a mask of {n_features} features or numbers of "
+                f"some of them, got {short(chosen)}"
+            )
+        return np.unique(numbers)
+
+    def tree_factor(self, view: LayerView) -> float:
+        """Factor of the number of trees; 1 without a rule."""
+        if self.n_estimators is None:
+            return 1.0
+        factor = _call("n_estimators", self.n_estimators, view)
+        if not isinstance(factor, Real) or not float(factor) > 0:
+            raise ValueError(
+                f"n_estimators of rules must return a factor above 0, got {short(factor)}"
+            )
+        return min(float(factor), _MAX_TREE_FACTOR)
+
+    def is_over(self, view: LayerView) -> bool:
+        """Whether the rule stops the cascade."""
+        return self.stop is not None and bool(_call("stop", self.stop, view))
+
+
+def _call(name: str, rule: Callable[[LayerView], Any], view: LayerView) -> Any:
+    with naming(f"{name} of rules"):
+        return rule(view)
+
+
+def _rows_by_confidence(view: LayerView) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Active rows from the most confident on: their numbers, confidences and correctness.
+
+    Rows of equal confidence come in the order of the table.
+    """
+    confidence = view.confidence
+    rows = np.flatnonzero(view.active)
+    rows = rows[np.argsort(-confidence[rows], kind="stable")]
+    return rows, confidence[rows], view.is_correct[rows]
+
+
+def _needed_accuracy(view: LayerView, error_reduction: float) -> float:
+    """Accuracy that rows need in order to leave: the layer's error is divided by the factor."""
+    if not isinstance(error_reduction, Real) or not float(error_reduction) > 0:
+        raise ValueError(f"error_reduction must be a number above 0, got {short(error_reduction)}")
+    accuracy = float(np.mean(view.is_correct[view.active]))
+    return 1 - (1 - accuracy) / error_reduction
+
+
+def _keep_few_of_each_class(
+    view: LayerView, rows: np.ndarray, confidence: np.ndarray, n_leaving: int
+) -> float:
+    """Gate at which at most `n_leaving` of the sorted rows leave; NaN if none leaves.
+
+    As many rows of each class as there are folds stay, since every fold needs one.
+    """
+    labels = view.y[rows]
+    for label in np.unique(labels):
+        places = np.flatnonzero(labels == label)
+        n_staying = min(view.n_folds, len(places))
+        n_leaving = min(n_leaving, int(places[len(places) - n_staying]))
+    # Rows that have the same confidence as one that stays stay with it.
+    if 0 < n_leaving < len(rows):
+        tied = confidence[:n_leaving] > confidence[n_leaving]
+        n_leaving = int(tied.sum())
+    return float(confidence[n_leaving - 1]) if n_leaving else np.nan
+
+
+@dataclass(frozen=True)
+class AccuracyScreening:
+    """Screening of gcForestCS: rows leave while their cumulative accuracy is high enough.
+
+    Rows are sorted by confidence. The gate is the confidence of the last row up to which the
+    cumulative out-of-fold accuracy exceeds ``1 - (1 - accuracy) / error_reduction``, where
+    ``accuracy`` is the accuracy of the layer [1]_.
+
+    Parameters
+    ----------
+    error_reduction : float, default=3.0
+        Factor by which the error of the leaving rows is smaller than the error of the layer;
+        above 0.
+
+    References
+    ----------
+    .. [1] M. Pang, K. M. Ting, P. Zhao and Z.-H. Zhou, "Improving deep forest by confidence
+       screening", ICDM 2018.
+
+    Examples
+    --------
+    >>> from mddf.baselines import GCForestClassifier
+    >>> from mddf.rules import AccuracyScreening, LayerRules, trees_by_rows
+    >>> rules = LayerRules(screening=AccuracyScreening(), n_estimators=trees_by_rows)
+    >>> cascade = GCForestClassifier(rules=rules)
+    >>> cascade.rules == GCForestClassifier.named("gcForestCS").rules
+    True
+    """
+
+    error_reduction: float = 3.0
+
+    def __call__(self, view: LayerView) -> float:
+        """Gate of the layer; NaN if no row leaves."""
+        rows, confidence, is_correct = _rows_by_confidence(view)
+        cumulative = np.cumsum(is_correct) / np.arange(1, len(rows) + 1)
+        enough = np.flatnonzero(cumulative > _needed_accuracy(view, self.error_reduction))
+        n_leaving = int(enough[-1]) + 1 if len(enough) else 0
+        return _keep_few_of_each_class(view, rows, confidence, n_leaving)
+
+
+@dataclass(frozen=True)
+class BinnedScreening:
+    """Screening of DBC-Forest: rows leave up to the first bin whose own accuracy is too low.
+
+    Rows are sorted by confidence and cut into bins of `bin_size` rows. A few wrong rows of high
+    confidence cannot hide behind many right ones, as in the cumulative accuracy [1]_.
+
+    Parameters
+    ----------
+    error_reduction : float, default=3.0
+        As in `AccuracyScreening`.
+    bin_size : int, default=100
+        Rows of a bin.
+
+    References
+    ----------
+    .. [1] P. Ma, Y. Wu, Y. Li, L. Guo and Z. Li, "DBC-Forest: Deep forest with binning confidence
+       screening", Neurocomputing 475, 2022.
+
+    Examples
+    --------
+    >>> from mddf.baselines import GCForestClassifier
+    >>> from mddf.rules import BinnedScreening, LayerRules
+    >>> cascade = GCForestClassifier(rules=LayerRules(screening=BinnedScreening(bin_size=50)))
+    >>> cascade.rules.screening.bin_size
+    50
+    """
+
+    error_reduction: float = 3.0
+    bin_size: int = 100
+
+    def __call__(self, view: LayerView) -> float:
+        """Gate of the layer; NaN if no row leaves."""
+        if not isinstance(self.bin_size, Integral) or self.bin_size < 1:
+            raise ValueError(f"bin_size must be an int of at least 1, got {short(self.bin_size)}")
+        rows, confidence, is_correct = _rows_by_confidence(view)
+        firsts = np.arange(0, len(rows), self.bin_size)
+        n_rows = np.diff(np.append(firsts, len(rows)))
+        accuracies = np.add.reduceat(is_correct.astype(np.int64), firsts) / n_rows
+        too_low = np.flatnonzero(accuracies < _needed_accuracy(view, self.error_reduction))
+        n_leaving = int(firsts[too_low[0]]) if len(too_low) else len(rows)
+        return _keep_few_of_each_class(view, rows, confidence, n_leaving)
+
+
+@dataclass(frozen=True)
+class OwnClassReweighting:
+    """Weights of AWDF: one minus the probability of the sample's own class.
+
+    The probability comes from the mean class vector of the layer. Samples that the layer predicts
+    badly therefore weigh more in the next layer [1]_.
+
+    Parameters
+    ----------
+    least : float, default=0.0
+        Least factor of a sample.
+
+    References
+    ----------
+    .. [1] L. Utkin, A. Konstantinov, V. Chukanov, M. Kots and A. Meldo, "Adaptive weighted deep
+       forest classifier", arXiv:1901.01334.
+
+    Examples
+    --------
+    >>> from mddf.baselines import GCForestClassifier
+    >>> from mddf.rules import LayerRules, OwnClassReweighting
+    >>> rules = LayerRules(reweighting=OwnClassReweighting(least=0.1), redraw=True)
+    >>> GCForestClassifier(rules=rules).rules.redraw
+    True
+    """
+
+    least: float = 0.0
+
+    def __call__(self, view: LayerView) -> np.ndarray:
+        """Factors of the samples; ones if all are zero."""
+        own = view.mean_vectors[np.arange(len(view.y)), view.y]
+        factors: np.ndarray = np.maximum(1 - own, self.least)
+        return factors if factors[view.active].any() else np.ones(len(view.y))
+
+
+def trees_by_rows(view: LayerView) -> float:
+    """Factor of the number of trees by the rows that are left, as in gcForestCS.
+
+    It is 1 divided by the share of rows that are left times the growth of the number of columns,
+    if this product is below 1. The cost of a layer then stays about the same.
+
+    Parameters
+    ----------
+    view : LayerView
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from mddf.rules import LayerRules, trees_by_rows
+    >>> LayerRules(n_estimators=trees_by_rows).n_estimators.__name__
+    'trees_by_rows'
+    """
+    n_features = np.shape(view.X)[1]
+    growth = (n_features + view.n_added) / n_features
+    return 1 / min(1.0, max(float(view.active.mean()), 1e-9) * growth)
