@@ -1,4 +1,4 @@
-"""Descriptions of parameters that several constructors share, filled into their docstrings."""
+"""Parts of docstrings that classes share: descriptions of parameters and attributes, notes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from typing import TypeVar
 
 Class = TypeVar("Class", bound=type)
 
-_UNDERLINE = "Parameters\n----------\n"
+_PARAMETERS = "Parameters"
+_ATTRIBUTES = "Attributes"
+# Sections in the order of numpydoc.
+_SECTIONS = (_PARAMETERS, _ATTRIBUTES, "See Also", "Notes", "References", "Examples")
 
-# Parameters that nearly all estimators have.
+# Parameters and attributes that nearly all estimators have.
 COMMON = """
 n_jobs : int
     Number of threads. None means 1, or the setting of `joblib.parallel_config`; -1 means all
@@ -26,20 +29,28 @@ categorical_features : "from_dtype", array of bool, int or str, or None
     names. "from_dtype" means a data frame's columns of categories or strings; columns of
     objects without any string are numeric. Categories that are unknown from fit count as
     missing.
+
+Attributes
+----------
+n_features_in_ : int
+feature_names_in_ : ndarray of str
+    Only if X has string column names.
 """
 
 
 def describes_parameters(*shared: str) -> Callable[[Class], Class]:
-    """Complete the section "Parameters" of a class from shared descriptions.
+    """Complete the docstring of a class from texts that several classes share.
 
     A class describes only the parameters that are its own. All others of its constructor are
     looked up in the shared texts, of which the first one that has the name counts. Parameters get
     the order of the constructor, and shared ones the default values that are written there.
+    Attributes of the texts follow those of the class, and notes of the texts its own notes.
 
     Parameters
     ----------
     *shared : str
-        Descriptions as in a section "Parameters", without default values.
+        Descriptions as in a section "Parameters", without default values. The sections
+        "Attributes" and "Notes" may follow.
 
     Raises
     ------
@@ -47,23 +58,33 @@ def describes_parameters(*shared: str) -> Callable[[Class], Class]:
         If a parameter of the constructor is described nowhere.
     """
     known: dict[str, str] = {}
+    attributes: dict[str, str] = {}
+    notes = []
     for text in shared:
-        known = _by_name(text) | known
+        sections = _by_section(text)
+        known = _by_name(sections[""]) | known
+        attributes |= _by_name(sections.get(_ATTRIBUTES, ""))
+        notes.append(sections.get("Notes", ""))
 
     def decorate(cls: Class) -> Class:
         if cls.__doc__ is not None:  # Python with -OO has no docstrings
-            cls.__doc__ = _complete(cls, known)
+            sections = _by_section(inspect.cleandoc(cls.__doc__))
+            sections[_PARAMETERS] = _parameters(cls, known, sections.get(_PARAMETERS, ""))
+            of_class = _by_name(sections.get(_ATTRIBUTES, ""))
+            sections[_ATTRIBUTES] = "\n".join((of_class | attributes | of_class).values())
+            sections["Notes"] = "\n\n".join(filter(None, [sections.get("Notes"), *notes]))
+            cls.__doc__ = sections[""] + "".join(
+                f"\n\n{title}\n{'-' * len(title)}\n{sections[title]}"
+                for title in _SECTIONS
+                if sections.get(title)
+            )
         return cls
 
     return decorate
 
 
-def _complete(cls: type, known: Mapping[str, str]) -> str:
-    summary, sections = _split_at_first_section(inspect.cleandoc(cls.__doc__ or ""))
-    own: dict[str, str] = {}
-    if sections.startswith(_UNDERLINE):
-        own_text, sections = _split_at_first_section(sections.removeprefix(_UNDERLINE))
-        own = _by_name(own_text)
+def _parameters(cls: type, known: Mapping[str, str], own_text: str) -> str:
+    own = _by_name(own_text)
     descriptions = []
     for parameter in list(inspect.signature(cls.__init__).parameters.values())[1:]:  # type: ignore[misc]
         if parameter.name in own:
@@ -71,19 +92,20 @@ def _complete(cls: type, known: Mapping[str, str]) -> str:
         else:
             header, _, text = known[parameter.name].partition("\n")
             descriptions.append(f"{header}, default={_literal(parameter.default)}\n{text}")
-    return f"{summary}\n\n{_UNDERLINE}" + "\n".join(descriptions) + f"\n\n{sections}"
+    return "\n".join(descriptions)
 
 
-def _split_at_first_section(text: str) -> tuple[str, str]:
-    """The text before the first underlined title, and the rest."""
-    title = re.search(r"^[A-Z]\w+\n-{3,}$", text, re.MULTILINE)
-    start = len(text) if title is None else title.start()
-    return text[:start].strip(), text[start:]
+def _by_section(text: str) -> dict[str, str]:
+    """Text of each section by its underlined title; the text before the first one by ""."""
+    parts = re.split(r"^([A-Z][\w ]+)\n-{3,}\n", text, flags=re.MULTILINE)
+    return {
+        title: part.strip() for title, part in zip(["", *parts[1::2]], parts[::2], strict=True)
+    }
 
 
 def _by_name(text: str) -> dict[str, str]:
     """The description of each parameter, which begins with a line such as ``verbose : int``."""
-    parts = re.split(r"^(?=\w+ : )", text, flags=re.MULTILINE)
+    parts = re.split(r"^(?=\w+(?:, \w+)* : )", text, flags=re.MULTILINE)
     return {part.partition(" : ")[0]: part.rstrip() for part in parts if part.strip()}
 
 

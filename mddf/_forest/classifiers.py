@@ -28,30 +28,6 @@ class RandomForestClassifier(BaseForest):
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         Impurity by which splits are chosen; "entropy" and "log_loss" are the same.
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,), or a list of these if there are several outputs
-    n_classes_ : int or list of int
-    n_outputs_ : int
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only if X has string column names.
-    feature_importances_ : ndarray of shape (n_features,)
-        Mean decrease of impurity, scaled to sum 1.
-    oob_score_ : float
-        Score over the samples that some tree left out; only with `oob_score`.
-    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
-        Out-of-bag probabilities, NaN for a sample that every tree drew; only with `oob_score`. The
-        shape for several outputs is (n_samples, largest n_classes, n_outputs).
-
-    Notes
-    -----
-    Missing values go to the side that is better for training, or to a random side if thresholds
-    are random. In a node without missing values in training, they go to the side of more weight.
-
-    Probabilities are means over the trees of the class distribution in a sample's leaf. With
-    several outputs, trees are split by the mean of the outputs' impurities.
-
     References
     ----------
     .. [1] L. Breiman, "Random forests", Machine Learning 45, 2001.
@@ -131,30 +107,6 @@ class CompletelyRandomForestClassifier(BaseForest):
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         Impurity by which the best of several random thresholds is chosen, and importances are
         computed; "entropy" and "log_loss" are the same.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,), or a list of these if there are several outputs
-    n_classes_ : int or list of int
-    n_outputs_ : int
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only if X has string column names.
-    feature_importances_ : ndarray of shape (n_features,)
-        Mean decrease of impurity, scaled to sum 1.
-    oob_score_ : float
-        Score over the samples that some tree left out; only with `oob_score`.
-    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
-        Out-of-bag probabilities, NaN for a sample that every tree drew; only with `oob_score`. The
-        shape for several outputs is (n_samples, largest n_classes, n_outputs).
-
-    Notes
-    -----
-    Missing values go to the side that is better for training, or to a random side if thresholds
-    are random. In a node without missing values in training, they go to the side of more weight.
-
-    Probabilities are means over the trees of the class distribution in a sample's leaf. With
-    several outputs, trees are split by the mean of the outputs' impurities.
 
     References
     ----------

@@ -87,6 +87,18 @@ random_state : int, RandomState or None
 warm_start : bool
     Whether fit keeps the trees of the fit before and grows the missing ones. On the same
     rows, `oob_score` may be switched on later.
+
+Attributes
+----------
+feature_importances_ : ndarray of shape (n_features,)
+    Mean decrease of impurity, scaled to sum 1.
+oob_score_ : float
+    Score over the samples that some tree left out; only with `oob_score`.
+
+Notes
+-----
+Missing values go to the side that is better for training, or to a random side if thresholds
+are random. In a node without missing values in training, they go to the side of more weight.
 """
 CLASSIFICATION_PARAMETERS = """
 monotonic_cst : array of int of shape (n_features,), dict or None
@@ -103,6 +115,20 @@ class_weight : dict, list of dict, "balanced", "balanced_subsample" or None
     Factors of the sample weights by class. "balanced" gives all classes the same weight,
     "balanced_subsample" does so in each tree's own sample. For several outputs: "balanced", or
     a list with a dict for each output, whose factors are multiplied.
+
+Attributes
+----------
+classes_ : ndarray of shape (n_classes,), or a list of these if there are several outputs
+n_classes_ : int or list of int
+n_outputs_ : int
+oob_decision_function_ : ndarray of shape (n_samples, n_classes)
+    Out-of-bag probabilities, NaN for a sample that every tree drew; only with `oob_score`. The
+    shape for several outputs is (n_samples, largest n_classes, n_outputs).
+
+Notes
+-----
+Probabilities are means over the trees of the class distribution in a sample's leaf. With
+several outputs, trees are split by the mean of the outputs' impurities.
 """
 REGRESSION_PARAMETERS = """
 monotonic_cst : array of int of shape (n_features,), dict or None
@@ -118,6 +144,18 @@ keep_targets : int or None
     Maximum number of training targets that are stored for each leaf, for `predict_quantiles`;
     None stores none. They take 4 bytes each, and fit needs up to 512 bytes per row to find
     them.
+
+Attributes
+----------
+n_outputs_ : int
+oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+    Out-of-bag predictions, NaN for a sample that every tree drew; only with `oob_score`.
+
+Notes
+-----
+Targets are rounded to multiples of 2^-61 of a power of two above their absolute values, so
+that sums are exact and results do not depend on an order. Weights that are not whole numbers
+are rounded to 31 bits.
 """
 
 # Parameters that a warm start must not change: how cells are coded, and a promise to the user.

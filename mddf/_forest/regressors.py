@@ -30,28 +30,6 @@ class RandomForestRegressor(BaseForestRegressor):
         "absolute_error", and means otherwise. "poisson" is the deviance of targets that are not
         negative; "friedman_mse" is the same as "squared_error".
 
-    Attributes
-    ----------
-    n_features_in_ : int
-    n_outputs_ : int
-    feature_names_in_ : ndarray of str
-        Only if X has string column names.
-    feature_importances_ : ndarray of shape (n_features,)
-        Mean decrease of impurity, scaled to sum 1.
-    oob_score_ : float
-        Score over the samples that some tree left out; only with `oob_score`.
-    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Out-of-bag predictions, NaN for a sample that every tree drew; only with `oob_score`.
-
-    Notes
-    -----
-    Missing values go to the side that is better for training, or to a random side if thresholds
-    are random. In a node without missing values in training, they go to the side of more weight.
-
-    Targets are rounded to multiples of 2^-61 of a power of two above their absolute values, so
-    that sums are exact and results do not depend on an order. Weights that are not whole numbers
-    are rounded to 31 bits.
-
     References
     ----------
     .. [1] L. Breiman, "Random forests", Machine Learning 45, 2001.
@@ -134,28 +112,6 @@ class CompletelyRandomForestRegressor(BaseForestRegressor):
         computed; with several outputs, its mean. Leaves hold medians for "absolute_error", and
         means otherwise. "poisson" is the deviance of targets that are not negative; "friedman_mse"
         is the same as "squared_error".
-
-    Attributes
-    ----------
-    n_features_in_ : int
-    n_outputs_ : int
-    feature_names_in_ : ndarray of str
-        Only if X has string column names.
-    feature_importances_ : ndarray of shape (n_features,)
-        Mean decrease of impurity, scaled to sum 1.
-    oob_score_ : float
-        Score over the samples that some tree left out; only with `oob_score`.
-    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Out-of-bag predictions, NaN for a sample that every tree drew; only with `oob_score`.
-
-    Notes
-    -----
-    Missing values go to the side that is better for training, or to a random side if thresholds
-    are random. In a node without missing values in training, they go to the side of more weight.
-
-    Targets are rounded to multiples of 2^-61 of a power of two above their absolute values, so
-    that sums are exact and results do not depend on an order. Weights that are not whole numbers
-    are rounded to 31 bits.
 
     References
     ----------

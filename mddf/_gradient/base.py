@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import _fit_context, is_classifier
-from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
 from sklearn.utils._metadata_requests import MetadataRequest
-from sklearn.utils._param_validation import RealNotInt, StrOptions
 
 from mddf._base.messages import short
 from mddf._base.validation import (
-    COUNT,
-    JOBS,
-    Within,
     check_lengths,
-    finite,
-    max_features_among,
     naming,
     plain_parameters,
     refuse_booleans,
@@ -41,19 +33,16 @@ from mddf._gradient.ending import warn_of_copies, warn_of_limit
 from mddf._gradient.losses import BoostingTarget, Target
 from mddf._gradient.offsets import read_offset
 from mddf._gradient.options import (
-    AUTO,
     GRADIENT,
-    LEAF_WISE,
-    MOST_LEAVES,
     NEWTON,
     PLAIN,
-    SYMMETRIC,
     is_auto,
     kernel_options,
     may_have_linear_leaves,
     value_of,
     warn_of_ignored,
 )
+from mddf._gradient.parameters import CONSTRAINTS, FIXED_PARAMETERS
 from mddf._gradient.prediction import BoostedPredictions
 from mddf._gradient.rounds import Rounds, most_rounds
 from mddf._gradient.target_encoding import FEWEST_LEVELS, Encoding
@@ -122,47 +111,8 @@ class GradientBoosting(BoostedPredictions):
     validation_score_: np.ndarray
     train_score_: np.ndarray
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "learning_rate": [finite(closed="right"), StrOptions({AUTO})],
-        "max_iter": [COUNT, StrOptions({AUTO})],
-        "grow_policy": [StrOptions({SYMMETRIC, LEAF_WISE})],
-        "max_leaf_nodes": [Within(Integral, 2, MOST_LEAVES, closed="both"), None],
-        "max_depth": [Within(Integral, 1, None, closed="left"), None],
-        "min_samples_leaf": [Within(Integral, 1, None, closed="left")],
-        "l2_regularization": [finite(), StrOptions({AUTO})],
-        "max_features": max_features_among("sqrt", "log2", AUTO),
-        "subsample": [Within(Real, 0, 1, closed="right"), StrOptions({AUTO})],
-        "max_bins": [Within(Integral, 2, 255, closed="both")],
-        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
-        "linear_leaves": ["boolean", StrOptions({AUTO})],
-        "split_score": [StrOptions({NEWTON, GRADIENT, AUTO})],
-        "monotonic_cst": ["array-like", dict, None],
-        "interaction_cst": [list, tuple, StrOptions({"pairwise", "no_interactions"}), None],
-        "early_stopping": [StrOptions({"auto"}), "boolean"],
-        "scoring": [StrOptions({"loss", *get_scorer_names()}), callable, None],
-        "validation_fraction": [
-            Within(RealNotInt, 0, 1, closed="neither"),
-            Within(Integral, 1, None, closed="left"),
-            None,
-        ],
-        "cv": ["cv_object"],
-        "n_iter_no_change": [COUNT],
-        "tol": [finite()],
-        "warm_start": ["boolean"],
-        "n_jobs": JOBS,
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
-
-    # Parameters that a warm start must not change: they decide how cells are coded, which models
-    # the trees can be, and what the user was promised of them.
-    _fixed_parameters: ClassVar[tuple[str, ...]] = (
-        "grow_policy",
-        "max_bins",
-        "categorical_features",
-        "monotonic_cst",
-        "interaction_cst",
-    )
+    _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
+    _fixed_parameters: ClassVar[tuple[str, ...]] = FIXED_PARAMETERS
 
     # Methods that depend on the kind of target
 

@@ -16,6 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.docstrings import COMMON, describes_parameters
 from mddf._base.messages import short
 from mddf._base.validation import Within, naming
 from mddf._fitted.base_estimators import TableEstimator
@@ -34,6 +35,7 @@ from mddf._gradient.losses import (
     takes_outputs,
 )
 from mddf._gradient.options import NEWTON, SYMMETRIC
+from mddf._gradient.parameters import BOOSTING_PARAMETERS, CONSTRAINTS, FIXED_PARAMETERS
 from mddf._targets.kernel_targets import read_values
 
 
@@ -44,6 +46,7 @@ class Identity(RegressorMixin, BaseEstimator):
         return X
 
 
+@describes_parameters(BOOSTING_PARAMETERS, COMMON)
 class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator):
     """Gradient-boosted trees for regression.
 
@@ -67,28 +70,6 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     tweedie_power : float, default=1.5
         For "tweedie", the power of the mean to which the variance is proportional: above 1
         (Poisson) and below 2 (gamma). Other losses ignore it.
-    learning_rate : float or "auto", default="auto"
-        Factor by which the leaf values are multiplied. "auto" stands for 0.05. Above 100 000
-        samples, it stands for 0.1 with symmetric trees and for 0.15 with leaf-wise trees. After
-        the tree number 1000 it rises linearly, by twice its value for every 1000 trees, to at
-        most 0.4.
-    max_iter : int or "auto", default="auto"
-        Largest number of trees. "auto" stands for 1000 without held-out samples. With held-out
-        samples it stands for 5000, which are rarely reached: growth ends when their score no
-        longer improves.
-    grow_policy : {"symmetric", "leaf-wise"}, default="symmetric"
-        "symmetric": all nodes of a level have the same split, the one with the largest total gain.
-        "leaf-wise": the leaf whose split has the largest gain is split next.
-    max_leaf_nodes : int or None, default=31
-        Largest number of leaves of a leaf-wise tree. Symmetric trees ignore it; values other
-        than 31 and None then cause a warning.
-    max_depth : int or None, default=None
-        Largest number of edges from the root to a leaf, at most 16 for symmetric trees. None means
-        no limit for leaf-wise trees. For symmetric trees, it means the depth chosen by
-        `early_stopping`, or 6, or 8 above 100 000 samples.
-    min_samples_leaf : int, default=1
-        Smallest number of samples in a leaf. A node of a symmetric tree stays undivided if the
-        split of its level would leave fewer samples on one side.
     l2_regularization : float or "auto", default=3.0
         Number added to the sum of second derivatives in a leaf, which is the number of samples for
         the squared error. "auto" stands for 3, or the value chosen by `early_stopping`.
@@ -97,119 +78,17 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         tree. A float is a share of the features, None means all. "auto" stands for 0.5, or for
         1.0 if `early_stopping` chose it, which tries it where many trees are needed, and for 1.0
         above 100 000 samples.
-    subsample : float or "auto", default=0.8
-        Share of the samples drawn for each tree. "auto" stands for 0.8, or the value chosen by
-        `early_stopping`.
-    max_bins : int, default=255
-        Largest number of bins of a numeric feature.
-    categorical_features : "from_dtype", array of bool, int or str, or None, \
-            default="from_dtype"
-        Categorical features, which are split by sets of categories: a mask, column numbers or
-        names. "from_dtype" takes the columns of a data frame that hold categories or strings.
-        Features with 32 categories or more are encoded by target statistics, unless
-        `early_stopping` chose sets (see Notes). In features that are split by sets, the
-        rarest categories beyond `max_bins` share a bin, and categories that fit did not see
-        count as missing.
-    linear_leaves : bool or "auto", default=False
-        Whether the value of a leaf is a linear function of the numeric features that are split on
-        the path to it, instead of a constant (see Notes). "auto" lets held-out samples choose;
-        without any, leaves are constants. True does not go with `monotonic_cst`, and not with the
-        losses "absolute_error" and "quantile".
-    split_score : {"newton", "gradient", "auto"}, default="newton"
-        Whether the gain of a split divides squared gradients by second derivatives, or by the
-        number of samples as in CatBoost. Leaf values use second derivatives in both cases. "auto"
-        lets the trials of `early_stopping` choose, and stands for "newton" without them. The
-        squared error has the same gain in both cases. "gradient" does not go with `monotonic_cst`.
     monotonic_cst : array of int of shape (n_features,), dict or None, default=None
         For each feature 1 if predictions must not decrease with it, -1 if they must not increase,
         otherwise 0. A dict has names of features as keys.
-    interaction_cst : {"pairwise", "no_interactions"}, list of lists of int or None, default=None
-        Groups of features that may interact: the splits on a path from the root to a leaf use
-        features of one group. Features in no group form a further group.
-    early_stopping : "auto" or bool, default="auto"
-        How the number of trees is chosen.
-
-        - True holds out samples, stops when their score has not improved for `n_iter_no_change`
-          trees, and drops the trees after the best score.
-        - False grows `max_iter` trees.
-        - "auto" chooses the number of trees on held-out samples, and then grows this number of
-          trees on all samples. Up to 10000 samples, three folds are held out in turn; above, a
-          share of the samples is held out. With fewer than 30 samples, more than 100000 samples,
-          `warm_start` or another `scoring` than the loss, "auto" is the same as True above 10000
-          samples and False below.
-          A custom loss without a function for its values never holds out samples with "auto",
-          unless `scoring` is a scorer.
-
-        With "auto", symmetric trees also choose their depth (4, 6 or 8) if `max_depth` is None,
-        and the values of parameters that are "auto". If `fit` gets `X_val`, this set is scored
-        instead; False then keeps the trees up to the best round.
-    scoring : str, callable or None, default="loss"
-        Score of held-out samples: the loss, a scorer of scikit-learn, or None for R2. Other scores
-        take more time than the loss.
-    validation_fraction : float, int or None, default=0.1
-        Share or number of samples to hold out. Copies of a sample are held out together and count
-        as one. None scores the training samples.
-    cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds by which the number of trees and the values "auto" are chosen, such as `TimeOrder`.
-        Above 10000 samples, and with ``early_stopping=True``, only the first fold is held out; in
-        time order, this is the last fold in time. None: folds and share as described above, with
-        the groups of `fit` if there are some.
-    n_iter_no_change : int, default=50
-        Number of trees without a better score after which fit stops.
-    tol : float, default=0.0
-        Smallest improvement of the score that counts as better.
-    warm_start : bool, default=False
-        Whether fit keeps the trees of the previous fit and adds trees up to `max_iter`.
-    n_jobs : int, default=None
-        Number of threads. None means one, unless `joblib.parallel_config` sets another number;
-        -1 means all cores. The result does not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seed of the random draws of samples, features and held-out samples.
-    verbose : int, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
-    n_features_in_ : int
     n_outputs_ : int
         Number of targets of each sample.
-    feature_names_in_ : ndarray of str
-        Only if X has string column names.
-    n_iter_ : int
-        Number of trees. If it reaches the limit of ``max_iter="auto"`` while the score of held-out
-        samples still improves, fit warns.
-    max_depth_ : int or None
-        Depth of the deepest symmetric tree; None for leaf-wise trees.
-    chosen_ : dict
-        Values of `max_features`, `l2_regularization` and `subsample` that fit used.
-    split_score_ : str
-        Score of the splits: "newton" or "gradient".
-    linear_leaves_ : bool
-        Whether the leaves are linear functions.
-    n_trees_per_iteration_ : int
-        Always 1.
-    do_early_stopping_ : bool
-        Whether the number of trees was chosen on held-out samples.
-    train_score_, validation_score_ : ndarray of shape (n_grown + 1,)
-        Minus the training loss, and the held-out score by `scoring` (minus the loss by default),
-        before the first tree and after each tree that was grown. If "auto" chose the number of
-        trees in trials, `validation_score_` is of the trials, which may have grown more trees.
-        It is empty if no samples were held out.
-    is_categorical_ : ndarray of bool of shape (n_features,) or None
-        Mask of the categorical features; None if there are none.
-    feature_importances_ : ndarray of shape (n_features,)
-        Gain of the splits of each feature, scaled to sum 1.
 
     Notes
     -----
-    Each split sends missing values to the side with the larger gain, or to the right if its
-    training samples have none. Leaf values are reduced if they would increase the loss of the
-    samples that the tree is grown on.
-
-    Gradients are rounded to whole numbers, whose sums are exact. The model therefore does not
-    depend on the number of threads or the processor. Nor does it depend on the order of the
-    samples, unless some are drawn or held out.
-
     If y has several targets for each sample, each leaf has a value for every target, and a split
     adds up the gains of all targets [3]_. Targets are divided by their standard deviations (by
     their means with a logarithmic link), so that their units do not matter; `train_score_` and
@@ -224,14 +103,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     There are four orders, which trees use in turn. Missing values are a category of their own. A
     category that fit did not see gets the mean of all samples. Held-out samples that choose the
     depth first choose whether features with 32 to `max_bins` categories are split by sets instead.
-
-    If there are several targets, the first eight have statistics.
-
-    Linear leaves suit targets that are smooth in their features [4]_. A linear function reads at
-    most seven features, the first ones that are split on the path, by the ranks of their bins; a
-    missing value counts as the middle one. Slopes are ridge regressions on the gradients and
-    second derivatives of the loss. Shapley values by trees and exports refuse such models, and
-    `feature_importances_` does not count slopes.
+    Of several targets, the first eight have statistics.
 
     References
     ----------
@@ -255,9 +127,9 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     0.6
     """
 
-    _fixed_parameters = (*GradientBoosting._fixed_parameters, "quantile", "tweedie_power")
+    _fixed_parameters = (*FIXED_PARAMETERS, "quantile", "tweedie_power")
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **GradientBoosting._parameter_constraints,
+        **CONSTRAINTS,
         "loss": [StrOptions(set(REGRESSION)), CustomLoss, callable],
         "quantile": [Within(Real, 0, 1, closed="both"), None],
         "tweedie_power": [Within(Real, 1, 2, closed="neither")],
