@@ -1,6 +1,7 @@
 r"""Deep forests, XGBoost, random forests and perceptrons: scores on real data.
 
     python scripts/run_uci.py                   the bundled sets; a minute and a half
+    python scripts/run_uci.py --plot            draw their accuracy over layers
     python scripts/run_uci.py --suite paper --ablations    the mdDF paper's sets; days
     python scripts/run_uci.py --suite small-sample         shares of training sets (mdDF, Fig. 6)
     python scripts/run_uci.py --suite small-sample --plot  draw what was computed
@@ -137,11 +138,46 @@ def report(frame, options):
 
 
 def draw(frame, options):
-    """Accuracies on shares of the training set above; below, by how much one is ahead."""
-    if "fraction" not in frame:
-        raise SystemExit(
-            "no --fractions: python scripts/run_uci.py --suite small-sample makes some"
-        )
+    """Draw accuracy over shares of the training rows if there are any, or else over layers."""
+    if "fraction" in frame:
+        draw_shares(frame, options)
+    else:
+        draw_layers(frame, options)
+
+
+def draw_layers(frame, options):
+    """Draw the accuracy of the first layers together; lines without layers are level.
+
+    A cascade that kept fewer layers than another keeps its last accuracy.
+    """
+    stages = [
+        stages if isinstance(stages, list) else [accuracy]
+        for stages, accuracy in zip(frame["accuracy_by_layer"], frame["accuracy"], strict=True)
+    ]
+    n_layers = max(map(len, stages))
+    long = [
+        {"set": row.set, "method": row.method, "seed": row.seed, "layer": layer + 1,
+         "accuracy": 100 * accuracies[min(layer, len(accuracies) - 1)]}
+        for row, accuracies in zip(tables.labelled(frame).itertuples(), stages, strict=True)
+        for layer in range(n_layers)
+    ]  # fmt: skip
+    rows = tables.means(tables.pd.DataFrame(long), ["set", "method", "layer"], ["accuracy"])
+    # Methods without layers get no band: it would cover the whole panel.
+    spread = rows.groupby(["set", "method"])["accuracy"].transform("nunique") > 1
+    rows["accuracy_std"] = rows["accuracy_std"].where(spread)
+    quantities = {"accuracy": "test accuracy (%)"}
+    figure, axes = pictures.curves(rows, "layer", quantities, heights=[2.8], width=2.5)
+    for axis in axes[-1]:
+        axis.set(xlabel="layers", xticks=range(1, n_layers + 1))
+    caption = (
+        "Test accuracy of the first layers of each model together; models without layers are "
+        f"level; {pictures.seeds_of(rows)}."
+    )
+    pictures.save(figure, options, "accuracy-over-layers", caption)
+
+
+def draw_shares(frame, options):
+    """Draw accuracies on shares of the training rows, and below by how much one is ahead."""
     rows = frame if "ahead" in frame else ahead(frame)
     rows = rows[rows.groupby("set")["method"].transform("nunique") > 1]
     if rows.empty:

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 from mddf.datasets import DataFileNotFoundError
+from sklearn.base import is_regressor
 
 from . import cli, counted, data, models, scores, stats, tables
 
@@ -39,8 +40,18 @@ def cell(options, *, set, seed, method, fraction=None, features="raw"):
     return {
         **result,
         "layers": getattr(model, "n_layers_", None),
+        "accuracy_by_layer": accuracy_by_layer(model, split),
         "details": models.details(model),
     }
+
+
+def accuracy_by_layer(model, split):
+    """Return the test accuracy of the first layers together; None for other models."""
+    if not (hasattr(model, "n_layers_") and hasattr(model, "staged_predict")):
+        return None
+    if is_regressor(model) or np.ndim(split.y_test) > 1:
+        return None
+    return [float(np.mean(y == split.y_test)) for y in model.staged_predict(split.X_test)]
 
 
 @lru_cache(maxsize=1)

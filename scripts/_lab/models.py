@@ -105,7 +105,7 @@ METHODS = _registry()
 
 def title_of(name):
     """Return the name of a method in pictures and tables."""
-    plain = re.match(r"[^(,]*", name)[0]
+    plain = re.match(r"[^(,+]*", name)[0]
     title = METHODS[plain].title if plain in METHODS else plain
     return title + name[len(plain) :].replace("(", " (", 1)
 

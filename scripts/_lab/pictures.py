@@ -9,8 +9,8 @@ import numpy as np
 from . import need, records
 from .models import title_of
 
-# Colours of Okabe and Ito, which colour-blind readers can distinguish. Every line also has its
-# own dash pattern and marker.
+# Colours of Okabe and Ito, which colour-blind readers can distinguish, and two more (wine and
+# olive). Every line also has its own dash pattern and marker.
 STYLES = (
     {"color": "#000000", "linestyle": "-", "marker": "o"},
     {"color": "#0072B2", "linestyle": "--", "marker": "s"},
@@ -20,24 +20,26 @@ STYLES = (
     {"color": "#E69F00", "linestyle": (0, (8, 2)), "marker": "P"},
     {"color": "#56B4E9", "linestyle": (0, (3, 1, 1, 1)), "marker": "X"},
     {"color": "#666666", "linestyle": (0, (1, 3)), "marker": "*"},
-    {"color": "#0072B2", "linestyle": "-", "marker": "h"},
-    {"color": "#D55E00", "linestyle": "-", "marker": "<"},
+    {"color": "#882255", "linestyle": "-", "marker": "h"},
+    {"color": "#999933", "linestyle": "-", "marker": "<"},
 )
 # These methods have the same style in all pictures.
 ORDER = (
-    "mddf", "gcforest", "xgboost", "rf", "mddf-sf", "mddf-st", "mddf-np", "mlp", "deepforest",
-    "mddf-paper",
+    "mddf", "gcforest", "xgboost", "rf", "mddf-sf", "mddf-st", "mddf-np", "mlp", "mddf-paper",
+    "deepforest",
 )  # fmt: skip
 MARKERS = "os^Dv"
-N_COLOURS = 8
+# More lines than this get thin lines, small markers and faint bands, so that they stay apart.
+MANY_LINES = 4
 
 
 def class_styles(n_classes):
-    """Return colour and marker of each class: after eight colours the markers change."""
+    """Return colour and marker of each class: after ten colours the markers change."""
+    n_colours = len(STYLES)
     return [
         {
-            "color": STYLES[i % N_COLOURS]["color"],
-            "marker": MARKERS[(i // N_COLOURS + i) % len(MARKERS)],
+            "color": STYLES[i % n_colours]["color"],
+            "marker": MARKERS[(i // n_colours + i) % len(MARKERS)],
         }
         for i in range(n_classes)
     ]
@@ -73,6 +75,11 @@ def curves(rows, x, quantities, by="method", *, heights=None, width=3.2):
     more = ({**style, "marker": f"${n}$"} for n in count(2) for style in STYLES)
     new_lines = [name for name in lines if name not in styles]
     styles |= zip(new_lines, chain(free, more), strict=False)
+    alpha = 0.15
+    if len(lines) > MANY_LINES:
+        alpha = 0.08
+        thin = {"linewidth": 1.2, "markersize": 3.5}
+        styles = {name: style | thin for name, style in styles.items()}
     figure, axes = panels(heights or [1.9] * len(quantities), len(sets), width, sharex="col")
     for column, name in zip(axes.T, sets, strict=True):
         column[0].set_title(name)
@@ -84,7 +91,7 @@ def curves(rows, x, quantities, by="method", *, heights=None, width=3.2):
                 mean, band = line_rows[quantity], line_rows[f"{quantity}_std"].fillna(0)
                 axis.plot(line_rows[x], mean, label=title_of(str(line)), markevery=every, **style)
                 axis.fill_between(
-                    line_rows[x], mean - band, mean + band, color=style["color"], alpha=0.15, lw=0
+                    line_rows[x], mean - band, mean + band, color=style["color"], alpha=alpha, lw=0
                 )
     for axis, label in zip(axes[:, 0], quantities.values(), strict=True):
         axis.set_ylabel(label)
@@ -102,10 +109,7 @@ def curves(rows, x, quantities, by="method", *, heights=None, width=3.2):
 
 
 def scatter(axis, plane, labels):
-    """Draw points in the plane; each class has a colour and a marker.
-
-    With more classes than colours, the name of each class stands among its points.
-    """
+    """Draw points in the plane; each class has a colour and a marker."""
     plane, labels = np.asarray(plane), np.asarray(labels)
     classes = np.unique(labels)
     styles = dict(zip(classes, class_styles(len(classes)), strict=True))
@@ -116,20 +120,8 @@ def scatter(axis, plane, labels):
         for label, style in styles.items():
             rows = plane[chunk[labels[chunk] == label]]
             axis.scatter(*rows.T, s=9, linewidths=0.2, edgecolors="white", **style)
-    if len(classes) > N_COLOURS:
-        from matplotlib.patheffects import withStroke
-
-        around = [withStroke(linewidth=1.5, foreground="white")]
-        style = {"ha": "center", "va": "center", "fontsize": 6, "path_effects": around}
-        for label in classes:
-            axis.annotate(str(label), _middle(plane[labels == label]), **style)
     axis.set(xticks=[], yticks=[], aspect="equal", adjustable="datalim")
     axis.grid(False)
-
-
-def _middle(points):
-    """Return the point nearest to the median of all points."""
-    return points[np.square(points - np.median(points, axis=0)).sum(axis=1).argmin()]
 
 
 def save(figure, options, name, caption):

@@ -150,7 +150,7 @@ def draw(frame, options):
     quantities = {"train_accuracy": "training (%)",
                   "test_accuracy": "held-out (%)" if held else "test (%)",
                   "oof_accuracy": "out-of-fold (%)", "margin_ratio": "margin ratio"}  # fmt: skip
-    figure, axes = pictures.curves(rows, "layer", quantities)
+    figure, axes = pictures.curves(rows, "layer", quantities, width=3.8)
     for axis in axes[-1]:
         axis.set(xlabel="layers", xticks=rows["layer"].unique())
     caption = (
@@ -159,9 +159,15 @@ def draw(frame, options):
         f"{pictures.seeds_of(rows)}."
     )
     pictures.save(figure, options, "layers", caption)
-    if "cumulative" not in long or "mddf" not in set(long["method"]):
-        return
-    mddf = long[long["method"] == "mddf"].reset_index(drop=True)
+    drawn = set(long["method"]) & {"mddf", "mddf-paper"}
+    if "cumulative" in long and drawn:
+        draw_margins(long[long["method"].isin(drawn)].reset_index(drop=True), options)
+
+
+def draw_margins(mddf, options):
+    """Draw cumulative distributions of margins after each layer; a column for set and method."""
+    if mddf["method"].nunique() > 1:
+        mddf["set"] += ", " + mddf["method"].map(models.title_of)
     first = mddf.merge(mddf[mddf["layer"] == 1][["set", "seed", "cumulative"]], on=["set", "seed"])
     mddf["share"] = [100 * np.array(shares) for shares in first["cumulative_x"]]
     mddf["gain"] = mddf["share"] - [100 * np.array(shares) for shares in first["cumulative_y"]]
@@ -175,7 +181,7 @@ def draw(frame, options):
         "gain": "difference from\none layer (points)",
     }
     figure, axes = pictures.curves(
-        rows, "margin", quantities, "layer", heights=(3.4, 2.2), width=4
+        rows, "margin", quantities, "layer", heights=(3.0, 2.0), width=3
     )
     for axis in axes[-1]:
         axis.set(xlabel="out-of-fold margin", xlim=(-1, 1), xticks=np.linspace(-1, 1, 5))

@@ -41,6 +41,33 @@ def test_no_two_of_many_lines_look_alike(script):
     assert len(styles) == len(names)
 
 
+def test_ten_classes_have_ten_colours_and_hide_no_points(script):
+    pictures = script("_lab.pictures")
+    _, ((axis,),) = pictures.panels([2], 1, 2)
+    labels = np.repeat(np.arange(26), 2)
+    pictures.scatter(axis, np.random.default_rng(0).random((52, 2)), labels)
+    styles = pictures.class_styles(26)
+    assert len({style["color"] for style in styles[:10]}) == 10
+    assert len({tuple(style.values()) for style in styles}) == 26
+    assert not axis.texts
+
+
+def test_accuracy_over_layers_is_drawn_without_options(script, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run = script("run_uci")
+    small = "--n-estimators 1 --n-layers 2 --n-jobs 1 --seeds 1 --datasets iris"
+    run.main([*small.split(), "--methods", "rf", "mddf"])
+    drawn = []
+    monkeypatch.setattr(run.pictures, "save", lambda figure, *rest: drawn.append(figure))
+    run.main(["--plot"])
+    lines = {line.get_label(): line.get_ydata() for line in drawn[0].axes[0].get_lines()}
+    assert len(set(lines["RandomForest"])) == 1
+    accuracies = pd.read_csv("results/uci/cells.csv").set_index("method")["accuracy"]
+    assert [lines["mdDF"][-1], lines["RandomForest"][-1]] == pytest.approx(
+        [100 * accuracies["mddf"], 100 * accuracies["rf"]]
+    )
+
+
 def test_captions_stand_beside_pictures(script, tmp_path):
     pictures = script("_lab.pictures")
     for name, caption, no_titles in (("b", "Second.", False), ("a", "First.", True)):
