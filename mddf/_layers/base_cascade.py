@@ -169,8 +169,7 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
             n_estimators=self.n_estimators,
             out_of_bag=isinstance(self.cv, str),
             weighted=sample_weight is not None or self.class_weight is not None,
-            n_features=self.n_features_in_,
-            own_parameters=self._own_parameters(),
+            own_parameters=self._get_param_names(),
         )
 
     def _make_trainer(

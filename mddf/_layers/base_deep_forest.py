@@ -224,9 +224,8 @@ class BaseDeepForest(HoldsMembers, Layered):
             self._member_makers(category_mask(inputs.table, self.categorical_features), task),
             auto_names,
             "classifier" if is_classifier(self) else "regressor",
-            n_features=inputs.n_features,
             max_bins=self.max_bins,
-            own_parameters=self._own_parameters(),
+            own_parameters=self._get_param_names(),
         )
 
     def _make_trainer(

@@ -30,7 +30,6 @@ def resolve_forests(
     n_estimators: int,  # trees of named forests
     out_of_bag: bool,  # whether forests have to predict the rows that their trees did not draw
     weighted: bool,  # whether samples have weights, which all members must take
-    n_features: int,
     own_parameters: Sequence[str],  # parameters of the cascade, which are no names of members
 ) -> list[Member]:
     """Members of a layer, from the parameter `forests`."""
@@ -47,7 +46,7 @@ def resolve_forests(
             model = named_forest(forest, n_estimators, out_of_bag)
             resolved.append(ForestMember(forest, model))
             continue
-        check_external("forests", forest, "classifier", n_features)
+        check_external("forests", forest, "classifier")
         if out_of_bag and not (isinstance(forest, BaseForest) and forest.bootstrap):
             raise ValueError(
                 "cv='oob' needs forests of this package with bootstrap=True: others have no "

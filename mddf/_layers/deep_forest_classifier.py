@@ -180,9 +180,8 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     `max_bins`, categories or class weights than the deep forest, constraints by names, a scorer,
     or ``early_stopping=True``.
 
-    Members are set by their names, as in scikit-learn's `VotingClassifier`: ``lr`` and ``lr__C``
-    for ``("lr", LogisticRegression())``, and ``members__0__max_features`` for a first member
-    without a name.
+    Members with names are set by these, as in scikit-learn's `VotingClassifier`: ``lr`` and
+    ``lr__C`` for ``("lr", LogisticRegression())``.
 
     **Later layers.** With out-of-fold vectors as inputs, the loss of a layer would be too small.
     The vector of a training sample is made from the labels of its neighbours but not from its own.

@@ -51,8 +51,7 @@ class MDDFClassifier(BaseCascade):
         weights, seeds, threads, bins and categories from the cascade. Other classifiers get the
         features as numbers, with categories as codes and missing values as NaN. Names and
         parameters are set as in `DeepForestClassifier`: ``lr`` and ``lr__C`` for
-        ``("lr", LogisticRegression())``, ``forests__0__max_features`` for a first forest without a
-        name.
+        ``("lr", LogisticRegression())``.
     cv : int, splitter, iterable of (train, test), "oob" or None, default=5
         Folds of the class vectors of the training samples. A number means folds that are drawn
         anew for each layer, stratified as far as the sizes of the classes allow; None means 5.

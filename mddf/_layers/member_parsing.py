@@ -129,7 +129,6 @@ def resolve_members(
     auto: Sequence[str],
     kind: str,
     *,
-    n_features: int,
     max_bins: int,
     own_parameters: Sequence[str],
 ) -> list[Member]:
@@ -144,8 +143,8 @@ def resolve_members(
     auto : sequence of str
         Names of the members of "auto".
     kind : {"classifier", "regressor"}
-    n_features, max_bins : int
-        Columns of the layer's table, and most bins of a column.
+    max_bins : int
+        Most bins of a column of the layer's table.
     own_parameters : sequence of str
         Parameters of the estimator, which must not be names of members.
     """
@@ -164,7 +163,7 @@ def resolve_members(
     taken = {name for name, _ in named_members if name is not None}
     resolved: list[Member] = []
     for name, member in named_members:
-        default_name, model = _make(member, makers, kind, n_features)
+        default_name, model = _make(member, makers, kind)
         if name is None:
             name = _unused(default_name, taken)
             taken.add(name)
@@ -192,9 +191,7 @@ def _unused(name: str, taken: set[str]) -> str:
     return candidate
 
 
-def _make(
-    member: GivenMember, makers: Makers, kind: str, n_features: int
-) -> tuple[str, BaseEstimator]:
+def _make(member: GivenMember, makers: Makers, kind: str) -> tuple[str, BaseEstimator]:
     """Default name and estimator of a member."""
     if isinstance(member, str):
         if member not in makers:
@@ -205,7 +202,7 @@ def _make(
                 f"{short(member)}{hint}"
             )
         return member, makers[member]()
-    check_external("members", member, kind, n_features)
+    check_external("members", member, kind)
     return type(member).__name__, member
 
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from joblib import delayed
 from sklearn import config_context, get_config
-from sklearn.base import BaseEstimator
-from sklearn.compose import TransformedTargetRegressor
-from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.base import BaseEstimator, clone
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble._base import _set_random_states
-from sklearn.model_selection._search import BaseSearchCV
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from mddf._base.backends import in_order, shared
@@ -24,23 +20,19 @@ from mddf._base.parallel import job_count, shares_memory
 from mddf._base.serialization import is_serializable
 from mddf._base.thread_limits import one_thread
 from mddf._gradient.base import GradientBoosting
-from mddf._members.booster_conventions import (
-    CATBOOST,
-    apply_conventions,
-    category_learners,
-    package_of,
+from mddf._members.dataframes import FrameMaker
+from mddf._members.external import blaming, weight_parameter
+from mddf._members.external_member import (
+    FittedModel,
+    OnePerOutput,
+    SomeClassesClassifier,
+    external_vectors,
 )
-from mddf._members.dataframes import FrameMaker, ModelInputs
-from mddf._members.external import blaming, kind_of, unfitted, weight_parameter
-from mddf._members.one_per_output import OnePerOutput, SomeClassesClassifier
 from mddf._targets.weights import rows_with_weight
 
 # Below this number of cells times outputs, estimators whose fits consist of many short steps in
 # Python are fitted in one thread, because they are slower in several threads. Set by hand.
 _FEW_CELLS = 2**19
-
-
-FittedModel: TypeAlias = BaseEstimator | OnePerOutput | SomeClassesClassifier
 
 
 @dataclass(frozen=True)
@@ -55,6 +47,11 @@ class TrainingData:
     sample_weight: np.ndarray | None
     n_classes_per_output: Sequence[int] | None = None  # for classes of several outputs
     frames: FrameMaker | None = None  # for estimators that take data frames
+
+    def rows(self, rows: np.ndarray) -> Any:
+        """Some rows as the estimator takes them: an array or a data frame."""
+        X = self.X[rows]
+        return X if self.frames is None else self.frames.frame(X)
 
     @property
     def is_regression(self) -> bool:
@@ -73,83 +70,21 @@ class TrainingData:
         ]
 
 
-def external_vectors(
-    model: BaseEstimator, inputs: ModelInputs, n_columns: int, name: str
-) -> np.ndarray:
-    """Predictions of a fitted external model, of shape (n_rows, n_columns).
-
-    A classifier may have been trained on some of the classes; the others get probability 0. `name`
-    is the member's name in errors, by default the name of its class.
-    """
-    if isinstance(model, OnePerOutput):
-        outputs = zip(model.models, model.widths, strict=True)
-        return np.hstack([external_vectors(inner, inputs, n, name) for inner, n in outputs])
-    if isinstance(model, SomeClassesClassifier):
-        vectors = np.zeros((len(inputs), n_columns))
-        vectors[:, model.classes] = external_vectors(model.model, inputs, len(model.classes), name)
-        return vectors
-    name = name or type(model).__name__
-    X = inputs.for_model(model)
-    if kind_of(model) != "classifier":
-        with blaming(name, "predict", model=model, X=X):
-            predictions = model.predict(X)
-        return _checked(name, predictions, (len(inputs), n_columns), least=-np.inf)
-    with blaming(name, "predict", model=model, X=X):
-        probabilities = model.predict_proba(X)
-    vectors = np.zeros((len(inputs), n_columns))
-    shape = len(inputs), len(model.classes_)
-    vectors[:, model.classes_] = _checked(name, probabilities, shape, least=0.0)
-    return vectors
-
-
-def _checked(
-    name: str, predictions: npt.ArrayLike, shape: tuple[int, int], *, least: float
-) -> np.ndarray:
-    """Reshape the predictions of a member; raise ValueError if they are not valid."""
-    predictions = np.asarray(predictions, float)
-    if predictions.size != shape[0] * shape[1]:
-        fault = f"an array of shape {predictions.shape}"
-    elif not np.isfinite(predictions).all():
-        fault = "NaN or infinity"
-    elif predictions.min(initial=least) < least:
-        fault = f"{predictions.min():g}"
-    else:
-        return predictions.reshape(shape)
-    expected = "numbers" if least < 0 else "probabilities"
-    raise ValueError(f"the member {name!r} must give {expected} of shape {shape}, got {fault}")
-
-
 def n_fits(
     estimator: BaseEstimator, n_classes_per_output: Sequence[int] | None, n_targets: int = 1
 ) -> int:
     """Number of models that are fitted on a part: one, or one for each output."""
     if n_classes_per_output is not None:
-        return 1 if _learns_class_outputs(estimator) else len(n_classes_per_output)
+        learns_outputs = getattr(estimator, "_learns_outputs", False)
+        return 1 if learns_outputs else len(n_classes_per_output)
     return 1 if n_targets == 1 or _learns_targets(estimator) else n_targets
-
-
-def _learns_class_outputs(estimator: BaseEstimator) -> bool:
-    return getattr(estimator, "_learns_outputs", False)
 
 
 def _learns_targets(estimator: BaseEstimator) -> bool:
     """Whether one regressor can learn several targets."""
-    if is_serializable(estimator):  # regressors of this package
-        return True
     if isinstance(estimator, GradientBoosting):
         return False  # as for the members "boosted": trees of its own for each target
-    if isinstance(estimator, Pipeline):
-        return _learns_targets(estimator.steps[-1][1])
-    if isinstance(estimator, BaseSearchCV):
-        return _learns_targets(estimator.estimator)
-    if isinstance(estimator, TransformedTargetRegressor):
-        return estimator.regressor is None or _learns_targets(estimator.regressor)
-    if package_of(estimator) == CATBOOST:
-        return str(estimator.get_params().get("loss_function")).startswith("Multi")
-    try:
-        return bool(get_tags(estimator).target_tags.multi_output)
-    except (AttributeError, TypeError, ValueError):
-        return True  # unknown: if it cannot, its fit raises an error
+    return is_serializable(estimator) or get_tags(estimator).target_tags.multi_output
 
 
 def _fit_part(
@@ -175,8 +110,7 @@ def _fit_part(
         model = _fitted(estimator, data, train, seed=seed, name=name)
         if held_out is None:
             return model, None
-        inputs = ModelInputs(data.X[held_out], data.frames)
-        return model, external_vectors(model, inputs, data.n_columns, name)
+        return model, external_vectors(model, data.rows(held_out), data.n_columns, name)
 
 
 def _fitted(
@@ -200,9 +134,10 @@ def _fitted_to_all(
     estimator: BaseEstimator, data: TrainingData, train: np.ndarray, *, seed: int, name: str
 ) -> FittedModel:
     """Fit a clone of the estimator to the whole target of some rows."""
-    model = unfitted(estimator)
+    model = clone(estimator)
     random = np.random.RandomState(seed)
     _set_random_states(model, random)
+    _set_one_thread(model)
     fit_parameters = {}
     if data.sample_weight is not None:
         weight_name = weight_parameter(model)
@@ -217,37 +152,32 @@ def _fitted_to_all(
         y = y[:, 0]
     is_own = is_serializable(model)
     classes = None
-    if np.all(y == y[:1]) and _needs_different_targets(model, data):
-        model = DummyRegressor() if data.is_regression else DummyClassifier()
-        fit_parameters = {}
-    elif not (data.is_regression or is_own):
+    if not (data.is_regression or is_own):
         present, positions = np.unique(y, return_inverse=True)
-        if len(present) <= present[-1]:  # some class is absent from these rows
+        if len(present) == 1:  # most classifiers need two classes
+            model = DummyClassifier()
+            fit_parameters = {}
+        elif len(present) <= present[-1]:  # some class is absent from these rows
             classes = present
             y = positions
-    names: Sequence[Hashable] = range(data.X.shape[1])
-    categorical: Iterable[int] = ()
-    if data.frames is not None:
-        names = data.frames.columns.names
-        categorical = data.frames.encoders
-    with blaming(name, "be fitted"):
-        apply_conventions(model, names, categorical)
-    X = ModelInputs(data.X[train], data.frames).for_model(model)
-    with blaming(name, "be fitted", model=model, X=X):
-        model.fit(X, y, **fit_parameters)
+    rows = data.rows(train)
+    with blaming(name, "be fitted", rows):
+        model.fit(rows, y, **fit_parameters)
     return model if classes is None else SomeClassesClassifier(model, classes)
 
 
-def _needs_different_targets(model: BaseEstimator, data: TrainingData) -> bool:
-    """Whether a model cannot be fitted to rows with a constant target.
+def _set_one_thread(model: BaseEstimator) -> None:
+    """Set `n_jobs` of other packages' estimators to 1 if users have not set it.
 
-    Most classifiers of other packages and the regressors of CatBoost cannot.
+    Parts of a layer are fitted at the same time. For scikit-learn, None already means one thread.
+    LightGBM starts as many threads as there are cores whatever the limits of OpenMP are, and its
+    results depend on their number.
     """
-    if isinstance(model, Pipeline):
-        return True
-    if data.is_regression:
-        return any(package_of(learner) == CATBOOST for learner in category_learners(model))
-    return not is_serializable(model)
+    for part in [model, *model.get_params(deep=True).values()]:
+        if not isinstance(part, BaseEstimator) or type(part).__module__.startswith("sklearn."):
+            continue
+        if part.get_params(deep=False).get("n_jobs", 1) is None:
+            part.set_params(n_jobs=1)
 
 
 def _draw_by_weight(

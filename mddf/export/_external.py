@@ -17,11 +17,11 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, LogisticR
 from sklearn.multioutput import MultiOutputRegressor
 
 from mddf._base.messages import short
+from mddf._members.external_member import OnePerOutput, SomeClassesClassifier
 from mddf._members.kernel import KernelClassifier, KernelRegressor
 from mddf._members.kernel_logistic import KernelLogisticClassifier
 from mddf._members.linear import LinearClassifier, LinearRegressor
 from mddf._members.network import NetworkClassifier, NetworkRegressor
-from mddf._members.one_per_output import OnePerOutput, SomeClassesClassifier
 
 from ._boosting import add_softmax
 from ._graph import Graph

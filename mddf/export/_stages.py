@@ -177,10 +177,8 @@ def _add_estimators(
     predictions = []
     numbers = rows.numbers
     frames = member.frame_maker(rows.encoders)
+    category_codes = None if frames is None else frames.codes_of
     for model in member.models:
-        category_codes = None
-        if frames is not None and frames.serves(model):
-            category_codes = frames.codes_of
         if is_regressor:
             vectors = add_external_regressor(graph, numbers, model, category_codes=category_codes)
         else:

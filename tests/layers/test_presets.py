@@ -152,4 +152,4 @@ def test_auto_in_a_list_stands_for_all_automatic_members(Model, load, preset):
     model = Model(1, members=["auto", ("mine", own(max_depth=3))], **parameters)
     model.set_params(mine__max_depth=2).fit(X[:100], y[:100])
     assert members_of(model) == {*members_of(automatic), "mine"}
-    assert clone(model).get_params()["members__0"] == "auto"
+    assert clone(model).members[0] == "auto"
