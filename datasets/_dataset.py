@@ -139,21 +139,9 @@ class Dataset:
 def assemble(
     spec: Spec, parsed: Parsed, options: Mapping[str, object], as_frame: bool | str
 ) -> Dataset:
-    """Join the rows of all files to a data set.
+    """Join the checked rows of all files to a data set.
 
-    Parameters
-    ----------
-    spec : Spec
-    parsed : Parsed
-        Already checked.
-    options : Mapping of str to object
-        Values of `Dataset.options`.
-    as_frame : bool or "auto"
-        Whether features become a DataFrame; "auto" makes one if there are categories.
-
-    Returns
-    -------
-    data : Dataset
+    With "auto", features become a DataFrame if there are categories.
     """
     blocks = parsed.blocks
     X = np.concatenate([block.X for block in blocks]) if len(blocks) > 1 else blocks[0].X

@@ -9,8 +9,8 @@ from types import ModuleType
 class DataFileError(ValueError):
     """A data file exists but its content is wrong.
 
-    Raised for damaged, truncated, mislabelled and hostile files: a wrong SHA-256, an archive
-    whose entries leave their folder, a wrong number of columns, rows or members of a class.
+    Raised for damaged, truncated and mislabelled files: a wrong SHA-256, a wrong number of
+    columns, rows or members of a class.
 
     Examples
     --------
@@ -46,21 +46,7 @@ class DataFileNotFoundError(FileNotFoundError):
 def optional_import(module: str, purpose: str) -> ModuleType:
     """Import a module that only the ``data`` extra installs.
 
-    Parameters
-    ----------
-    module : str
-        Name of the module.
-    purpose : str
-        Purpose that needs the module; the error message begins with it.
-
-    Returns
-    -------
-    module : ModuleType
-
-    Raises
-    ------
-    ImportError
-        If the module is not installed; the message says how to install it.
+    The error begins with `purpose`, and says how to install the module.
     """
     try:
         return importlib.import_module(module)

@@ -38,16 +38,7 @@ def _document(name: str) -> dict[str, Any]:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Split at blanks and expand ranges in braces: ``p_{0..1}_{0..1}`` gives four words.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    words : tuple of str
-    """
+    """Split at blanks and expand ranges in braces: ``p_{0..1}_{0..1}`` gives four words."""
     expanded: list[str] = []
     for word in text.split():
         pieces = re.split(r"\{(\d+)\.\.(\d+)\}", word)
@@ -207,27 +198,9 @@ def names(task: str | None = None) -> list[str]:
 
 
 def resolve(name: str, options: Mapping[str, object]) -> tuple[Spec, dict[str, object]]:
-    """Find the specification of a set and apply options to it.
+    """Find the specification of a set by its name or an alias, and apply options to it.
 
-    Parameters
-    ----------
-    name : str
-        One of `names`, or an alias; letter case does not matter.
-    options : Mapping of str to object
-        Options of this set that differ from their defaults.
-
-    Returns
-    -------
-    spec : Spec
-    chosen : dict of str to object
-        The value of every option of the set.
-
-    Raises
-    ------
-    ValueError
-        If there is no such set, or an option has no such value.
-    TypeError
-        If `name` is not text or the set has no such option.
+    Returns also the value of every option of the set.
     """
     if not isinstance(name, str):
         raise TypeError(f"name must be a string, one of mddf.datasets.names(), got {name!r}")

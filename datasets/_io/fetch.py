@@ -65,18 +65,7 @@ class Access:
 
 
 def find_home(data_home: str | os.PathLike[str] | None = None) -> Path:
-    """Return the data home: the argument, else ``MDDF_DATA_HOME``, else a cache folder.
-
-    Parameters
-    ----------
-    data_home : path, optional
-        A folder; ``~`` is the home folder of the user.
-
-    Returns
-    -------
-    home : Path
-        It need not exist.
-    """
+    """Return the data home: the argument, else ``MDDF_DATA_HOME``, else a cache folder."""
     if data_home is not None:
         if not isinstance(data_home, str | os.PathLike):
             raise TypeError(f"data_home must be a path or None, got {data_home!r}")
@@ -93,27 +82,7 @@ def find_home(data_home: str | os.PathLike[str] | None = None) -> Path:
 
 
 def read_files(spec: Spec, access: Access) -> dict[str, bytes]:
-    """Read all files of a set, and download missing files.
-
-    Parameters
-    ----------
-    spec : Spec
-    access : Access
-
-    Returns
-    -------
-    content : dict of str to bytes
-        Uncompressed content by `File.name`.
-
-    Raises
-    ------
-    DataFileError
-        If a file is damaged or hostile, or is not the expected file.
-    DataFileNotFoundError
-        If a file is missing and cannot be downloaded.
-    ImportError
-        If a file has to be downloaded and pooch is not installed.
-    """
+    """Read all files of a set, uncompressed and by `File.name`; missing files are downloaded."""
     folder = access.home / spec.folder
     content = {}
     for file in spec.files:
@@ -125,19 +94,7 @@ def read_files(spec: Spec, access: Access) -> dict[str, bytes]:
 
 
 def locate(folder: Path, file: File) -> Path | None:
-    """Find a file, a compressed form of it, or its archive.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the set.
-    file : File
-
-    Returns
-    -------
-    path : Path or None
-        None if the folder has none of them.
-    """
+    """Find a file, a compressed form of it, or its archive in the folder of the set."""
     forms = [file.name, *(file.name + suffix for suffix in COMPRESSED)]
     if file.archive is not None:
         forms.append(file.archive.name)

@@ -14,23 +14,8 @@ from .spec import Spec
 def parse(spec: Spec, content: dict[str, bytes]) -> Parsed:
     """Read feature names, then windows, activities and persons of each part.
 
-    Parameters
-    ----------
-    spec : Spec
-        Its format is `Har`.
-    content : dict of str to bytes
-        Files by name, in the order of `Spec.files`: feature names, activity names, then X, y and
-        subject of the training and of the test part.
-
-    Returns
-    -------
-    parsed : Parsed
-        Features are float64; groups are the numbers of the persons.
-
-    Raises
-    ------
-    DataFileError
-        If a file is not in the format, or files of one part differ in length.
+    The order of `Spec.files` is: feature names, activity names, then X, y and subject of the
+    training and of the test part. Groups are the numbers of the persons.
     """
     features, activities, *rest = [file.name for file in spec.files]
     names = _pairs(content[features], features)
@@ -47,16 +32,7 @@ def parse(spec: Spec, content: dict[str, bytes]) -> Parsed:
 
 
 def unique_names(names: list[str]) -> tuple[str, ...]:
-    """Number the repetitions of a name: ``a, a`` becomes ``a, a#2``.
-
-    Parameters
-    ----------
-    names : list of str
-
-    Returns
-    -------
-    unique : tuple of str
-    """
+    """Number the repetitions of a name: ``a, a`` becomes ``a, a#2``."""
     occurrences: Counter[str] = Counter()
     taken = set(names)
     unique = []

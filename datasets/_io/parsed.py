@@ -56,26 +56,9 @@ class Parsed:
 
 
 def encode_labels(values: Sequence[object], spec: Spec, where: Callable[[int], str]) -> np.ndarray:
-    """Convert labels from a file to the labels of the specification.
+    """Convert labels from a file to the classes of the specification, integers or text.
 
-    Parameters
-    ----------
-    values : sequence of str or int
-        Labels in the order of the rows.
-    spec : Spec
-        Its `classes` are the allowed labels.
-    where : function from int to str
-        Describes, for messages, the place of a row's label.
-
-    Returns
-    -------
-    y : ndarray
-        Integers if the labels are integers, else text.
-
-    Raises
-    ------
-    DataFileError
-        If a label is not one of the classes.
+    `where` describes the place of a row's label in the error about a label that is no class.
     """
     classes: dict[str, Label] = {str(label): label for label in spec.classes}
     for row, value in enumerate(values):
@@ -92,18 +75,9 @@ def rows_of(name: str) -> Callable[[int], str]:
 
 
 def check(spec: Spec, parsed: Parsed) -> None:
-    """Compare a data set with its specification.
+    """Compare the rows, columns, missing cells and targets of a data set with its specification.
 
-    Parameters
-    ----------
-    spec : Spec
-    parsed : Parsed
-
-    Raises
-    ------
-    DataFileError
-        If the numbers of rows, columns or missing cells, the class counts or the range of the
-        target differ.
+    A DataFileError tells the first difference.
     """
     _expect(spec, "features", spec.format.n_features, len(parsed.feature_names))
     blocks = parsed.blocks

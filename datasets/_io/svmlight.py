@@ -10,25 +10,7 @@ from .spec import Spec
 
 
 def parse(spec: Spec, content: dict[str, bytes]) -> Parsed:
-    """Read one file for each part into dense rows.
-
-    Parameters
-    ----------
-    spec : Spec
-        Its format is `SvmLight`.
-    content : dict of str to bytes
-        Files by name.
-
-    Returns
-    -------
-    parsed : Parsed
-        Features are float64; cells that the file leaves out are 0.
-
-    Raises
-    ------
-    DataFileError
-        If a file is not in the format, or has more features than the specification.
-    """
+    """Read one file for each part into dense rows; cells that a file leaves out are 0."""
     from sklearn.datasets import load_svmlight_file
 
     n_features = spec.format.n_features

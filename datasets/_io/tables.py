@@ -20,21 +20,7 @@ Place: TypeAlias = tuple[str, int]
 def parse(spec: Spec, content: dict[str, bytes]) -> Parsed:
     """Read all files of a set as one table with common categories.
 
-    Parameters
-    ----------
-    spec : Spec
-        Its format is `Table`.
-    content : dict of str to bytes
-        Files by name.
-
-    Returns
-    -------
-    parsed : Parsed
-
-    Raises
-    ------
-    DataFileError
-        If a file is not in the format; the message names file and line.
+    A DataFileError names the file and the line that is not in the format.
     """
     table = spec.format
     assert isinstance(table, Table)
@@ -65,27 +51,9 @@ def parse(spec: Spec, content: dict[str, bytes]) -> Parsed:
 
 
 def read_rows(content: bytes, name: str, table: Table) -> list[tuple[int, list[str]]]:
-    """Split a file into rows of fields.
+    """Split a file into rows: the number of the line, and its fields without blanks around them.
 
-    Parameters
-    ----------
-    content : bytes
-        The whole file.
-    name : str
-        Name of the file, for messages.
-    table : Table
-
-    Returns
-    -------
-    rows : list of (int, list of str)
-        Number of the line, from 1, and its fields without surrounding blanks. Empty lines,
-        comments and the header are left out.
-
-    Raises
-    ------
-    DataFileError
-        If the text is not UTF-8, the fields of a line do not fit the number of columns, or the
-        header has other names.
+    Empty lines, comments and the header are left out.
     """
     try:
         text = content.decode("utf-8")
@@ -202,16 +170,7 @@ def _convert(
 
 
 def natural_order(names: set[str]) -> tuple[str, ...]:
-    """Sort names by the numbers they begin with, then names without: 5-9 precedes 10-14.
-
-    Parameters
-    ----------
-    names : set of str
-
-    Returns
-    -------
-    names : tuple of str
-    """
+    """Sort names by the numbers they begin with, then names without: 5-9 precedes 10-14."""
 
     def key(name: str) -> tuple[float, str]:
         number = re.match(r"-?\d+(\.\d+)?", name, flags=re.ASCII)
@@ -223,14 +182,7 @@ def natural_order(names: set[str]) -> tuple[str, ...]:
 def as_integers(levels: Sequence[str]) -> tuple[Any, ...]:
     """Convert categories to integers if all of them are integers, written as 2 or 2.0.
 
-    Parameters
-    ----------
-    levels : sequence of str
-
-    Returns
-    -------
-    levels : tuple of int, or of str
-        Unchanged if one is not an integer or two would become equal.
+    They stay text if two would become equal.
     """
     if not all(re.fullmatch(r"-?\d+(\.0*)?", level, flags=re.ASCII) for level in levels):
         return tuple(levels)

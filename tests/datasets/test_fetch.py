@@ -285,11 +285,3 @@ class TestDownload:
         put(tmp_path, "protein/.download-abc/protein.bz2", b"half")
         with pytest.raises(DataFileNotFoundError):
             load("protein", data_home=tmp_path, download=False)
-
-    def test_hostile_archive_is_not_kept(self, tmp_path, use):
-        members = {"../../evil.txt": "out", **har_members()}
-        with serve({"/har.zip": zip_file(members)}) as (url, _):
-            use(small_har(url))
-            with pytest.raises(DataFileError, match=r"must stay in their folder.*evil"):
-                load("har", data_home=tmp_path / "home", progress=False)
-        assert everything(tmp_path) == ["home", "home/har"]

@@ -45,18 +45,18 @@ def test_any_bytes_are_read_or_refused(content, n_axes):
 def test_length_that_the_header_does_not_give(change):
     content = idx_file(range(12), (3, 2, 2))
     content = content + change if change else content[:-1]
-    with pytest.raises(DataFileError, match=r"must hold 12 bytes .* got (11|13|15)"):
+    with pytest.raises(DataFileError, match=r"has 28 bytes .* (27|29|31) bytes"):
         read_idx(content, "images", 3)
 
 
 def test_sizes_do_not_overflow():
     header = idx_file([], (2**32 - 1,) * 3)
-    with pytest.raises(DataFileError, match=f"must hold {(2**32 - 1) ** 3} bytes"):
+    with pytest.raises(DataFileError, match=f"has {16 + (2**32 - 1) ** 3} bytes"):
         read_idx(header, "images", 3)
 
 
 def test_labels_in_place_of_images():
-    with pytest.raises(DataFileError, match="magic number 00000803 and 3 sizes, got 00000801"):
+    with pytest.raises(DataFileError, match=r"begins with 00000803 .* got 00000801"):
         read_idx(idx_file([1, 2], (2,)), "images", 3)
 
 
@@ -74,8 +74,8 @@ def test_parse():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"t10k_images_idx3_ubyte": idx_file(range(6), (1, 2, 3))}, "must be 2 x 2 pixels"),
-        ({"train_labels_idx1_ubyte": idx_file([7, 0], (2,))}, "each of the 3 images, got 2"),
+        ({"t10k_images_idx3_ubyte": idx_file(range(6), (1, 2, 3))}, "2 x 2 pixels"),
+        ({"train_labels_idx1_ubyte": idx_file([7, 0], (2,))}, "must hold 2 images"),
         ({"train_labels_idx1_ubyte": idx_file([7, 0, 10], (3,))}, "row 2: label must be one of"),
     ],
 )

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_data import zip_file
 from mddf.datasets import DataFileError
-from mddf.datasets._io import unpack as unpack
-from mddf.datasets._io.unpack import leaves_folder, read_plain, read_zip
+from mddf.datasets._io.unpack import read_plain, read_zip
 
 
 @pytest.fixture
@@ -55,57 +54,11 @@ def test_damaged_content(write):
         read_plain(write("c.gz", b"<html>not found</html>"))
 
 
-def test_bombs_are_not_unpacked(write, monkeypatch):
-    monkeypatch.setattr(unpack, "_LIMIT", 1000)
-    assert len(read_plain(write("a.gz", gzip.compress(bytes(1000))))) == 1000
-    with pytest.raises(DataFileError, match="at most 1000 bytes"):
-        read_plain(write("b.gz", gzip.compress(bytes(1001))))
-    with pytest.raises(DataFileError, match="at most 1000 bytes, got 1001"):
-        read_zip(write("c.zip", zip_file({"a": bytes(1001)})), "a")
-
-
 def test_member_of_a_zip(write):
     path = write("a.zip", zip_file({"x/a.txt": "content", "b": ""}))
     assert read_zip(path, "x/a.txt") == b"content"
-    with pytest.raises(DataFileError, match=r"must hold 'a\.txt' once, got 0 of them among 2"):
+    with pytest.raises(DataFileError, match=r"must hold 'a\.txt', got \['x/a\.txt', 'b'\]"):
         read_zip(path, "a.txt")
-
-
-def test_entries_that_leave_the_folder(write):
-    for name in [
-        "../a",
-        "x/../../a",
-        "/etc/a",
-        "C:\\a",
-        "C:a",
-        "..\\a",
-        "\\\\host\\share\\a",
-        "x/..",
-    ]:
-        assert leaves_folder(name)
-        info = zipfile.ZipInfo("x")
-        info.filename = name  # as an attacker's tool writes it, unlike zipfile
-        buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w") as archive:
-            archive.writestr("good", "content")
-            archive.writestr(info, "evil")
-        with pytest.raises(DataFileError, match="entries must stay in their folder"):
-            read_zip(write("a.zip", buffer.getvalue()), "good")
-
-
-@given(parts=st.lists(st.text("abc. _-", min_size=1).filter(lambda s: s != ".."), min_size=1))
-def test_entries_below_the_folder_stay(parts):
-    assert not leaves_folder("/".join(parts))
-
-
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_duplicate_archive_entry(write):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("a", "one")
-        archive.writestr("a", "two")
-    with pytest.raises(DataFileError, match="once, got 2"):
-        read_zip(write("a.zip", buffer.getvalue()), "a")
 
 
 def test_truncated_zip(write):

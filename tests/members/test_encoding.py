@@ -63,10 +63,8 @@ def test_a_member_of_a_deep_forest(data):
     members = ["random", with_encoder(LogisticRegression())]
     model = DeepForestClassifier(members=members, n_estimators=5, random_state=0).fit(X, y)
     assert {row["member"] for row in model.leaderboard_} == {"random", "Pipeline"}
-    with pytest.raises(ValueError, match=r"mddf\.with_encoder\(LogisticRegression\(\.\.\.\)\)"):
+    with pytest.raises(ValueError, match=r"impute by mddf\.with_encoder"):
         model.set_params(members=["random", LogisticRegression()]).fit(X, y)
-    with pytest.raises(ValueError, match="pass X as a data frame to fit and predict"):
-        model.set_params(members=members).fit(np.eye(60), np.arange(60) % 2)
 
 
 def test_columns_of_thousands_of_texts_stay_narrow():
