@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -15,16 +15,19 @@ from mddf._base.validation import Within, finite
 
 from ._boosting.base import BaseBoostingClassifier
 from ._boosting.early_stopping import Monitor
-from ._boosting.ensemble import Ensemble, History
+from ._boosting.ensemble import Ensemble, History, Round
 from ._boosting.fixed_learners import UsesWeakLearners, fixed_learners
+from ._boosting.search import TreeSearch, UsedTrees
 from ._boosting.weak_learners import FloatArray, Learner
+
+_NOTES = ("objective", "decrease", "correlation", "step", "n_learners")
 
 
 class QuadBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
     r"""QuadBoost, boosting with the quadratic loss.
 
-    Greedy coordinate descent on the quadratic risk of f = sum_j alpha_j h_j over a finite set of
-    learners, without weights on the examples::
+    Greedy coordinate descent on the quadratic risk of f = sum_j alpha_j h_j, over a finite set of
+    learners or over all trees of `max_depth`, without weights on the examples::
 
         sum_i w_i (y_i - f(x_i))^2  +  2 lambda |alpha|_1            (penalty="l1")
                                     +  lambda |alpha|_2^2            (penalty="l2")
@@ -49,11 +52,16 @@ class QuadBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
         Strength of "l1" and "l2", >= 0. Ignored otherwise.
     alpha_max : float, default=0.01
         Largest absolute weight of "linf", > 0. Ignored otherwise.
-    weak_learners : "stumps", callable or list of callables, default="stumps"
-        "stumps" is a set of decision stumps with `n_thresholds` evenly spaced thresholds per
+    weak_learners : None, "stumps", callable or list of callables, default="stumps"
+        With None, every round searches the tree with the largest abs(r_j): a continuous set of
+        learners, as in the theory of the paper. This needs `penalty` None or "l1". "stumps" is a set of decision stumps with `n_thresholds` evenly spaced thresholds per
         feature; their complements are negative weights. Callables map X to real values of shape
         (n_samples,); a single callable may return shape (n_samples, n_learners). Learners that
         agree on the training rows up to their sign count as a single learner.
+    max_depth : int, default=1
+        Largest depth of the trees of ``weak_learners=None``. The search is exhaustive at depth 1:
+        all features and all thresholds between two training rows. Deeper trees are the best tree
+        with one more layer of leaves, layer by layer.
     n_thresholds : int, default=10
         Thresholds per feature of "stumps", at most 65535.
     tol : float, default=1e-20
@@ -91,7 +99,7 @@ class QuadBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
         ``correlation`` (r of the learner before the round), ``step`` (change of its weight),
         ``n_learners`` (with weight other than 0). With early stopping ``validation_loss``.
     feature_importances_ : array of shape (n_features,)
-        Shares of the features in the vote; "stumps" only.
+        Shares of the features in the vote; not for callables.
     n_iter_ : int
         Rounds made (the most over the classes).
 
@@ -122,7 +130,8 @@ class QuadBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
         "penalty": [None, StrOptions({"l1", "l2", "linf"})],
         "lambda_": [finite()],
         "alpha_max": [finite(0, "right")],
-        "weak_learners": [StrOptions({"stumps"}), callable, list, tuple],
+        "weak_learners": [None, StrOptions({"stumps"}), callable, list, tuple],
+        "max_depth": [Within(Integral, 1, None, closed="left")],
         "n_thresholds": [Within(Integral, 1, 65535, closed="both")],
         "tol": [finite()],
     }
@@ -134,7 +143,8 @@ class QuadBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
         n_estimators: int = 100,
         lambda_: float = 0.01,
         alpha_max: float = 0.01,
-        weak_learners: str | Learner | Sequence[Learner] = "stumps",
+        weak_learners: str | Learner | Sequence[Learner] | None = "stumps",
+        max_depth: int = 1,
         n_thresholds: int = 10,
         tol: float = 1e-20,
         categorical_features: npt.ArrayLike | None = "from_dtype",
@@ -150,6 +160,7 @@ class QuadBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
         self.lambda_ = lambda_
         self.alpha_max = alpha_max
         self.weak_learners = weak_learners
+        self.max_depth = max_depth
         self.n_thresholds = n_thresholds
         self.tol = tol
         self.categorical_features = categorical_features
@@ -169,9 +180,15 @@ class QuadBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
     def _boost(
         self, X: FloatArray, y: FloatArray, sample_weight: FloatArray, monitor: Monitor | None
     ) -> tuple[Ensemble, History]:
-        weak_learners = self.weak_learners
-        assert weak_learners is not None
-        learners, values = fixed_learners(weak_learners, X, self.n_thresholds)
+        if self.weak_learners is None:
+            if self.penalty in ("l2", "linf"):
+                raise ValueError(
+                    "penalty must be None or 'l1' with weak_learners=None, since a search by"
+                    f" correlation does not find the best new tree otherwise; got {self.penalty!r}"
+                )
+            descent = _TreeDescent(self, X, y, sample_weight / sample_weight.sum())
+            return self._collect_rounds(descent.rounds(), monitor, _NOTES)
+        learners, values = fixed_learners(self.weak_learners, X, self.n_thresholds)
         ensemble, round_arrays = self._run_kernel(
             _core.quadboost_path,
             learners,
@@ -192,3 +209,63 @@ class QuadBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
             "step": step,
             "n_learners": n_learners.astype(np.int64),
         }
+
+
+class _TreeDescent:
+    """Coordinate descent over all trees: one search and one change of a weight each round.
+
+    With no penalty or "l1", the tree with the largest abs(r_j) is the best one among those outside
+    the vote, and no tree inside it hides a better one. With "l2" and "linf" it may: a tree whose
+    weight is at its best keeps an r_j other than 0, and the search would find it again and again.
+    """
+
+    def __init__(
+        self, params: QuadBoostClassifier, X: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> None:
+        self.lambda_ = params.lambda_ if params.penalty == "l1" else 0.0
+        self.tol = params.tol
+        self.search = TreeSearch(X, params.max_depth)
+        self.y = y
+        self.weight = weight
+        self.f = np.zeros(len(y))
+        self.used = UsedTrees()
+        self.alpha = np.zeros(0)
+
+    def rounds(self) -> Iterator[Round]:
+        """Yield rounds until no tree lowers the objective by more than `tol`."""
+        objective = 1.0
+        while True:
+            signed = self.weight * (self.y - self.f)
+            total = float(np.abs(signed).sum())
+            if total == 0:
+                return
+            tree, prediction, edge = self.search.best(signed / total)
+            correlations = self.used.edges(signed)
+            alpha = self.alpha
+            if self.used.find(prediction) is None:
+                correlations = np.append(correlations, total * edge)
+                alpha = np.append(alpha, 0.0)
+            # eta_j is 1, since trees vote -1 or +1.
+            z = correlations + alpha
+            steps = np.sign(z) * np.maximum(np.abs(z) - self.lambda_, 0.0) - alpha
+            decreases = steps * (2 * correlations - steps)
+            decreases -= 2 * self.lambda_ * (np.abs(alpha + steps) - np.abs(alpha))
+            k = int(np.argmax(decreases))
+            if decreases[k] <= self.tol:
+                return
+            if k == len(self.used):
+                self.used.add(tree, prediction)
+                self.alpha = alpha
+            self.f += steps[k] * self.used.prediction(k)
+            self.alpha[k] += steps[k]
+            before = objective
+            risk = float((self.weight * (self.y - self.f) ** 2).sum())
+            objective = risk + 2 * self.lambda_ * float(np.abs(self.alpha).sum())
+            notes = {
+                "objective": objective,
+                "decrease": before - objective,
+                "correlation": correlations[k],
+                "step": steps[k],
+                "n_learners": np.count_nonzero(self.alpha),
+            }
+            yield Round(self.used.trees[k], k, steps[k], notes)

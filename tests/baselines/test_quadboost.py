@@ -141,3 +141,43 @@ def test_constant_features_leave_an_empty_vote():
     model = QuadBoostClassifier().fit(np.ones((4, 2)), [0, 1, 0, 1])
     assert model.n_iter_ == 0
     assert model.predict(np.ones((1, 2))) == [1]
+
+
+@given(seeds, st.sampled_from([None, "l1"]))
+@settings(max_examples=20, deadline=None)
+def test_searched_stumps_equal_the_set_of_all_stumps(seed, penalty):
+    """With all stumps and the constant as a finite set, the enumeration makes the same rounds."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(20, 2))
+    y = np.sign(X[:, 0] + rng.normal(size=20))
+    y[:2] = [-1, 1]
+    weight = rng.dirichlet(np.ones(20))  # no two decreases are equal
+    H = np.array([np.ones(20), *(vote for _, _, vote in naive.all_stumps(X))])
+    alpha, objectives = naive.quadboost(H, y, weight, penalty, 0.1, 15)
+    model = QuadBoostClassifier(
+        penalty, lambda_=0.1, n_estimators=len(objectives), weak_learners=None
+    )
+    model.fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(model.history_["objective"], objectives, atol=1e-10)
+    np.testing.assert_allclose(model.decision_function(X), alpha @ H, atol=1e-8)
+
+
+def test_searched_trees_lower_the_risk_below_that_of_the_finite_set():
+    X, y = load_breast_cancer(return_X_y=True)
+    losses = [
+        QuadBoostClassifier(n_estimators=30, **learners).fit(X, y).history_["objective"]
+        for learners in (
+            {"weak_learners": "stumps"},
+            {"weak_learners": None},
+            {"weak_learners": None, "max_depth": 2},
+        )
+    ]
+    assert losses[0][-1] > losses[1][-1] > losses[2][-1]
+    assert all((np.diff(path) < 0).all() for path in losses)
+
+
+@pytest.mark.parametrize("penalty", ["l2", "linf"])
+def test_penalties_without_a_search_are_refused(penalty):
+    model = QuadBoostClassifier(penalty, weak_learners=None)
+    with pytest.raises(ValueError, match=f"penalty must be None or 'l1' .*got '{penalty}'"):
+        model.fit([[0.0], [1.0]], [0, 1])
