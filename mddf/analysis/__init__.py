@@ -27,6 +27,7 @@ from mddf.analysis._complexity import (
     rademacher_complexity,
     tree_rademacher_complexity,
 )
+from mddf.analysis._deviations import drawn_vote_bound, empirical_bernstein_deviation
 from mddf.analysis._diversity import (
     Diversity,
     ErrorAmbiguity,
@@ -64,6 +65,8 @@ __all__ = [
     "deepboost_bound",
     "discordant_counts",
     "diversity",
+    "drawn_vote_bound",
+    "empirical_bernstein_deviation",
     "error_ambiguity",
     "finite_class_margin_bound",
     "kernel_rademacher_bounds",
