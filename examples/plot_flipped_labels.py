@@ -12,9 +12,8 @@ AdaBoost's weights of the examples point to labels that are wrong.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.datasets import load_breast_cancer
-
 from mddf.baselines import AdaBoostClassifier
+from sklearn.datasets import load_breast_cancer
 
 X, y = load_breast_cancer(return_X_y=True)
 flipped = np.zeros(len(y), dtype=bool)

@@ -55,8 +55,11 @@ def drawn_vote_bound(margins: ArrayLike, n_draws: int, epsilon: float) -> float:
     0.00424
     """
     sample = finite_vector("margins", margins)
-    if len(sample) == 0 or np.abs(sample).max() > 1 + 1e-9:
-        raise ValueError("margins must have at least one entry, and lie in [-1, 1]")
+    if len(sample) == 0:
+        raise ValueError("margins must have at least one entry; got none")
+    largest = float(np.abs(sample).max())
+    if largest > 1 + 1e-9:
+        raise ValueError(f"margins must lie in [-1, 1]; got one of size {largest!r}")
     check_count("n_draws", n_draws, 1)
     check_number("epsilon", epsilon, 0, above=True)
     variance = np.maximum(1 - sample**2, 0.0)
@@ -102,8 +105,10 @@ def empirical_bernstein_deviation(values: ArrayLike, delta: float = 0.05) -> flo
     0.0804
     """
     sample = finite_vector("values", values, 0)
-    if len(sample) < 5 or sample.max() > 1:
-        raise ValueError("values must be at least 5 numbers in [0, 1]")
+    if len(sample) < 5:
+        raise ValueError(f"values must have at least 5 entries; got {len(sample)}")
+    if sample.max() > 1:
+        raise ValueError(f"values must lie in [0, 1]; got {float(sample.max())!r}")
     check_delta(delta)
     m = len(sample)
     log_term = np.log(2 / delta)
