@@ -54,10 +54,11 @@ class QuadBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
         Largest absolute weight of "linf", > 0. Ignored otherwise.
     weak_learners : None, "stumps", callable or list of callables, default="stumps"
         With None, every round searches the tree with the largest abs(r_j): a continuous set of
-        learners, as in the theory of the paper. This needs `penalty` None or "l1". "stumps" is a set of decision stumps with `n_thresholds` evenly spaced thresholds per
-        feature; their complements are negative weights. Callables map X to real values of shape
-        (n_samples,); a single callable may return shape (n_samples, n_learners). Learners that
-        agree on the training rows up to their sign count as a single learner.
+        learners, as in the theory of the paper. This needs `penalty` None or "l1". "stumps" is a
+        set of decision stumps with `n_thresholds` evenly spaced thresholds per feature; their
+        complements are negative weights. Callables map X to real values of shape (n_samples,); a
+        single callable may return shape (n_samples, n_learners). Learners that agree on the
+        training rows up to their sign count as a single learner.
     max_depth : int, default=1
         Largest depth of the trees of ``weak_learners=None``. The search is exhaustive at depth 1:
         all features and all thresholds between two training rows. Deeper trees are the best tree
