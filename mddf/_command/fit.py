@@ -115,7 +115,8 @@ def run(options: argparse.Namespace) -> None:
     table = rows.read_training(
         options.table, options.target, options.drop,
         not_features=[name for name in (options.groups, options.time) if name is not None],
-        task=options.task, form=format_from(options), warn=True,
+        task=options.task, form=format_from(options),
+        drop_unlabelled=options.drop_unlabelled, warn=True,
     )  # fmt: skip
     if options.positive is not None:
         check_positive(options.positive, table)
@@ -125,7 +126,11 @@ def run(options: argparse.Namespace) -> None:
         settings=options.set, verbose=options.verbose,
     )  # fmt: skip
     dependence = DependentRows(
-        groups, times, options.time, dependent_rows.gap(options), f"groups of {options.groups!r}"
+        None if groups is None else groups[table.rows],
+        None if times is None else times.iloc[table.rows].reset_index(drop=True),
+        options.time,
+        dependent_rows.gap(options),
+        f"groups of {options.groups!r}",
     )
     if not dependence.are_dependent and options.test is None:
         dependence = DependentRows.from_copies(table.X)
@@ -407,7 +412,9 @@ def _labelled_splits(
             for train, test in row_splits(options, table, dependence)
         ]
     classes = np.unique(y) if table.task == "classification" else None
-    X_test, y_test = rows.read_test(options.test, table.schema, classes)
+    X_test, y_test = rows.read_test(
+        options.test, table.schema, classes, drop_unlabelled=options.drop_unlabelled
+    )
     if y_test is None:
         raise SystemExit(f"--test: {options.test} must have labels in {options.target!r}")
     return [(LabelledRows(X, y), LabelledRows(X_test, y_test))]

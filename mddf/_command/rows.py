@@ -29,12 +29,16 @@ _MAX_LISTED_NAMES = 30
 
 @dataclass(frozen=True)
 class TrainingTable:
-    """Features and labels of a table, the description of its columns, and the task."""
+    """Features and labels of a table, the description of its columns, and the task.
+
+    `rows` are the numbers of its rows in the file.
+    """
 
     X: pd.DataFrame
     y: np.ndarray
     schema: Schema
     task: str
+    rows: np.ndarray
 
 
 class LabelledRows(NamedTuple):
@@ -86,12 +90,13 @@ def read_training(
     not_features: Sequence[str] = (),
     task: str = "classification",
     form: Format = PLAIN,
+    drop_unlabelled: bool = False,
     warn: bool = False,
 ) -> TrainingTable:
     """Read a table to fit to, and describe its columns but the target and those without a feature.
 
     A table that cannot be used ends the command with one line. The labels decide the task "auto".
-    With `warn`, columns whose kind may be misjudged cause warnings.
+    With `drop_unlabelled`, rows without a label are left out, and a line says how many. With `warn`, columns whose kind may be misjudged cause warnings.
     """
     source = read(path, form)
     from mddf._schema.schema import describe
@@ -122,6 +127,9 @@ def read_training(
                 raise TableError(f"--text {target!r} cannot be used with --task regression")
             form = replace(form, numbers=(*form.numbers, target))
         schema = describe(source, features, target, form)
+        if drop_unlabelled:
+            source = _labelled(source, schema)
+            schema = describe(source, features, target, form)
         y = _complete_labels(source, schema)
         if task == "auto":
             task = task_of(y)
@@ -134,7 +142,21 @@ def read_training(
         hints.warn_of_text(source, schema)
         hints.warn_of_codes(source, schema)
         hints.warn_of_blanks(source, schema)
-    return TrainingTable(X, y, schema, task)
+    kept = np.arange(len(y)) if source.kept_rows is None else source.kept_rows
+    return TrainingTable(X, y, schema, task, kept)
+
+
+def _labelled(source: Source, schema: Schema) -> Source:
+    """Leave out the rows without a label."""
+    has_label = np.asarray(schema.target_cells(source).is_valid())
+    if has_label.sum() < 2:
+        raise TableError(
+            f"{source.path} must have at least 2 rows with a label in {schema.target.name!r}, got "
+            f"{has_label.sum()}"
+        )
+    if not has_label.all():
+        print(f"{(~has_label).sum()} of {len(has_label)} rows have no label and are left out")
+    return source.keeping(np.flatnonzero(has_label))
 
 
 def _complete_labels(source: Source, schema: Schema) -> np.ndarray:
@@ -142,8 +164,8 @@ def _complete_labels(source: Source, schema: Schema) -> np.ndarray:
     if missing.any():
         raise TableError(
             f"the labels of {source.path} must be complete, got {missing.sum()} missing in "
-            f"{schema.target.name!r}, {place_in_file(source, missing.argmax())} first: leave such "
-            "rows out"
+            f"{schema.target.name!r}, {place_in_file(source, missing.argmax())} first: "
+            "--drop-unlabelled leaves such rows out"
         )
     return schema.labels(source)
 
@@ -217,7 +239,7 @@ def key_texts(source: Source, name: str) -> list[str]:
 
 
 def read_test(
-    path: Path, schema: Schema, classes: np.ndarray | None
+    path: Path, schema: Schema, classes: np.ndarray | None, *, drop_unlabelled: bool = False
 ) -> tuple[pd.DataFrame, np.ndarray | None]:
     """Read the features of held-out rows, and the labels if the table has some.
 
@@ -225,6 +247,9 @@ def read_test(
     """
     target = schema.target.name
     source = read(path, schema.format, {*schema.names, target})
+    if drop_unlabelled and target in source.names:
+        with exit_on_table_errors():
+            source = _labelled(source, schema)
     X = _features(source, schema)
     with exit_on_table_errors():
         if target not in source.names or schema.target_cells(source).null_count == source.n_rows:

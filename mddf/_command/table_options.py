@@ -40,6 +40,9 @@ def add_training_table(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"
     )
+    parser.add_argument(
+        "--drop-unlabelled", action="store_true", help="leave out rows without a label"
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
     add_options(parser.add_argument_group("the table"))
 

@@ -13,7 +13,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -75,14 +75,23 @@ class Source:
     layout: _Layout | None = None
     has_row_names: bool = False
     first_row: int = 0  # number of the first row in the file, if the cells are a part of it
+    kept_rows: np.ndarray | None = None  # numbers of the rows, if others were left out
 
     def place(self, row: int | np.integer) -> str:
         """File and first line of a row; for Parquet, the number of the row from 1 on."""
-        row = self.first_row + int(row)
+        row = self.first_row + int(row if self.kept_rows is None else self.kept_rows[row])
         if self.layout is None:
             return f"{self.path}, row {row + 1}"
         line, _ = next(islice(self.layout.rows(), row, None))
         return f"{self.path}, line {line}"
+
+    def keeping(self, rows: np.ndarray) -> Source:
+        """Leave out all rows but some."""
+        import pyarrow as pa
+
+        numbers = pa.array(rows)
+        cells = {name: column.take(numbers) for name, column in self.cells.items()}
+        return replace(self, cells=cells, n_rows=len(rows), kept_rows=rows)
 
 
 def is_parquet(path: Path) -> bool:

@@ -244,7 +244,7 @@ def test_the_only_row_of_a_class_is_a_training_row(seed):
     X, y = pd.DataFrame({"a": range(40)}), np.array(["red", "rosé"] * 20, object)
     y[3] = "orange"
     options = SimpleNamespace(test=None, holdout=0.2, seed=seed, table="t.csv", target="kind")
-    table = TrainingTable(X, y, None, "classification")
+    table = TrainingTable(X, y, None, "classification", np.arange(len(y)))
     ((train, test),) = row_splits(options, table)
     assert 3 in train
     assert len(test) == 8

@@ -8,6 +8,7 @@ from mddf import TimeOrder
 from mddf.__main__ import main
 from mddf._command.dependent_rows import DependentRows
 from mddf._command.files import read_model
+from mddf._schema.source import read_source
 
 
 @pytest.fixture
@@ -42,6 +43,28 @@ def test_groups_are_held_out_together_and_are_no_feature(table):
     model, schema = fit(table, "--groups", "person", "--dates", "day")
     assert schema.names == ["day", "x"]
     assert model.n_without_oof_ == 0
+
+
+@pytest.mark.parametrize("option", [["--groups", "person"], ["--time", "day", "--dates", "day"]])
+def test_rows_without_a_label_are_left_out_on_demand(table, capsys, option):
+    frame = pd.read_csv(table)
+    frame.loc[[0, 7, 50], "y"] = None
+    gaps = table.with_name("gaps.csv")
+    frame.to_csv(gaps, index=False)
+    with pytest.raises(SystemExit, match="3 missing in 'y', line 2 first: --drop-unlabelled"):
+        fit(gaps, *option)
+    model, schema = fit(gaps, "--drop-unlabelled", *option)
+    assert "3 of 120 rows have no label and are left out" in capsys.readouterr().out
+    frame.dropna(subset="y").to_csv(table, index=False)
+    other, other_schema = fit(table, *option)
+    assert schema.names == other_schema.names
+    X = schema.features(read_source(table))
+    np.testing.assert_array_equal(model.predict_proba(X), other.predict_proba(X))
+    frame.loc[3, "x"] = np.nan
+    frame["x"] = frame["x"].astype(str).where(np.arange(120) != 60, "many")
+    frame.to_csv(gaps, index=False)
+    with pytest.raises(SystemExit, match="line 62"):
+        fit(gaps, "--drop-unlabelled", "--numbers", "x", *option)
 
 
 def test_a_split_keeps_groups_whole():

@@ -132,7 +132,8 @@ def test_pipelines_find_categories_by_their_type():
     assert regressor.score(X, X["size"]) > 0.95
     loaded = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-    np.testing.assert_array_equal(model.predict_proba(X)[:9], model.predict_proba(X[:9]))
+    # Products of scikit-learn's models may be rounded otherwise for fewer rows.
+    np.testing.assert_allclose(model.predict_proba(X)[:9], model.predict_proba(X[:9]))
 
 
 def test_members_that_take_numbers_alone_are_named_with_a_remedy():
