@@ -66,7 +66,8 @@ def run(options: argparse.Namespace) -> None:
         files.check_output("--out", options.out, (".csv",), options.overwrite)
     table = rows.read_training(
         options.table, options.target, options.drop,
-        task=options.task, form=format_from(options), drop_unlabelled=options.drop_unlabelled, warn=True,
+        task=options.task, form=format_from(options),
+        drop_unlabelled=options.drop_unlabelled, warn=True,
     )  # fmt: skip
     # All models get the same parts of dates, and scikit-learn's boosting has no bins for empty
     # columns.

@@ -35,7 +35,8 @@ def run(options: argparse.Namespace) -> None:
         files.check_output("--out", options.out, files.TABLES, options.overwrite)
     table = rows.read_training(
         options.table, options.target, options.drop,
-        task=options.task, form=table_options.format_from(options), drop_unlabelled=options.drop_unlabelled, warn=True,
+        task=options.task, form=table_options.format_from(options),
+        drop_unlabelled=options.drop_unlabelled, warn=True,
     )  # fmt: skip
     X_test = None
     if options.test is not None:

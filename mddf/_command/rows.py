@@ -96,7 +96,8 @@ def read_training(
     """Read a table to fit to, and describe its columns but the target and those without a feature.
 
     A table that cannot be used ends the command with one line. The labels decide the task "auto".
-    With `drop_unlabelled`, rows without a label are left out, and a line says how many. With `warn`, columns whose kind may be misjudged cause warnings.
+    With `drop_unlabelled`, rows without a label are left out, and a line says how many. With
+    `warn`, columns whose kind may be misjudged cause warnings.
     """
     source = read(path, form)
     from mddf._schema.schema import describe
