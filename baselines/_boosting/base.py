@@ -25,7 +25,7 @@ from mddf._base.serialization import Saved
 from mddf._base.types import TableLike
 from mddf._base.validation import COUNT, JOBS, MOST, Within, check_lengths, unchanged_on_failure
 from mddf._binning.binner import Binner
-from mddf._fitted.base_estimators import CountsUnknownCategories
+from mddf._fitted.base_estimators import count_unknown_categories
 from mddf._layers.margin_loss import class_margins
 from mddf._targets.target_validation import all_weights, encode_labels, known_labels
 
@@ -39,9 +39,7 @@ if TYPE_CHECKING:
     from .graph import VoteGraph
 
 
-class BaseBoostingClassifier(
-    CountsUnknownCategories, Saved, ClassifierMixin, BaseEstimator, metaclass=ABCMeta
-):
+class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Base class of the boosting classifiers.
 
     A subclass implements :meth:`_boost` for labels in {-1, +1}, by a stream of rounds for
@@ -256,13 +254,6 @@ class BaseBoostingClassifier(
         self.history_ = _stack_histories([fitted.history_ for fitted in one_vs_rest.estimators_])
         self.n_iter_ = max(ensemble.n_rounds for ensemble in self.ensembles_)
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        super().__setstate__(state)
-        # Models of version 0.1 had neither a binner nor columns.
-        if self.__sklearn_is_fitted__() and "_binner" not in vars(self):
-            self._binner = Binner.numeric_without_bins(self.n_features_in_)
-            self._columns = LearnerColumns.without_fill(self.n_features_in_)
-
     def __sklearn_is_fitted__(self) -> bool:
         # By default, any attribute that ends in _ would count, also the parameter lambda_.
         return hasattr(self, "ensembles_")
@@ -287,6 +278,22 @@ class BaseBoostingClassifier(
         """Progress bar of `n_estimators` rounds, shown if verbose."""
         name = type(self).__name__
         return progress_bar(self.n_estimators, name, "round", shown=self.verbose)
+
+    def unknown_categories(self, X: TableLike) -> dict[int | str, int]:
+        """Count the rows whose category was not in the training data, by column.
+
+        Predictions treat such a category as missing.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        dict
+            From each column of categories to its number of rows with an unknown category.
+        """
+        return count_unknown_categories(self, X)
 
     def _read_new_rows(self, X: TableLike) -> FloatArray:
         check_is_fitted(self)

@@ -85,11 +85,6 @@ class LearnerColumns:
         return cls(source, fill, category, code.astype(float), np.array(missing, np.int64))
 
     @classmethod
-    def without_fill(cls, n_columns: int) -> Self:
-        """Take numeric columns as they are, with unknown fill values for missing values."""
-        none = np.empty(0, np.int64)
-        return cls(np.arange(n_columns), np.full(n_columns, np.nan), none, np.empty(0), none)
-
     @property
     def sources(self) -> NDArray[np.int64]:
         """Source column of each column."""

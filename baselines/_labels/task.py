@@ -25,7 +25,6 @@ class LabelsTask(RegressionTask):
         # The squared error of one indicator is half of the Gini impurity of two classes.
         classes = [np.array([0, 1])] * self.n_columns
         self.leaf_values = ClassOutputs(classes, labels.astype(np.uint16), every_class=False)
-        self.leaf_scale = 1.0
 
     def for_rows(self, rows: np.ndarray) -> LabelsTask:
         return LabelsTask(self.target[rows], weights_for_rows(rows, self.weight))

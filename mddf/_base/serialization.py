@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copyreg
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from pkgutil import walk_packages
@@ -190,6 +190,27 @@ def _unstamped(state: dict[str, object], kind: str) -> dict[str, object]:
     )
 
 
+def stored_state(state: object) -> dict[str, object]:
+    """State of an estimator as plain data, with the format."""
+    return _stamped(to_plain(state))
+
+
+def restored_state(state: dict[str, object], estimator: object) -> dict[str, object]:
+    """Undo `stored_state`; a ValueError refuses a state of another format."""
+    restored: dict[str, object] = from_plain(_unstamped(state, type(estimator).__name__))
+    return restored
+
+
+def check_counts(estimator: object, counts: Iterable[tuple[str, int, int]]) -> None:
+    """Refuse a state with a count (name, value, right value) that does not fit its arrays."""
+    for name, count, expected in counts:
+        if count != expected:
+            raise ValueError(
+                f"{name} of the state of this {type(estimator).__name__} must be {expected}, "
+                f"as in its other parts, got {count}"
+            )
+
+
 class Saved:
     """Mixin that stores estimators as plain data, and checks the format of stored states.
 
@@ -197,18 +218,12 @@ class Saved:
     """
 
     def __getstate__(self) -> dict[str, object]:
-        return _stamped(to_plain(super().__getstate__()))
+        return stored_state(super().__getstate__())
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        state = _unstamped(state, type(self).__name__)
-        super().__setstate__(from_plain(state))  # type: ignore[misc]
+        super().__setstate__(restored_state(state, self))  # type: ignore[misc]
         if self.__sklearn_is_fitted__():  # type: ignore[attr-defined]
-            for name, count, expected in self._counts():
-                if count != expected:
-                    raise ValueError(
-                        f"{name} of the state of this {type(self).__name__} must be {expected}, "
-                        f"as in its other parts, got {count}"
-                    )
+            check_counts(self, self._counts())
 
     def _counts(self) -> Iterator[tuple[str, int, int]]:
         """Yield counts that determine sizes of arrays: name, value in the state, right value."""

@@ -116,16 +116,6 @@ class Binner:
         self.n_jobs = n_jobs
         self.many_levels = many_levels
 
-    @classmethod
-    def numeric_without_bins(cls, n_columns: int) -> Binner:
-        """Make a binner of numeric columns that has no bins."""
-        binner = cls()
-        binner.categorical_ = np.zeros(n_columns, bool)
-        binner.encoders_ = {}
-        binner.kinds_ = [NUMBER] * n_columns
-        binner.unknown_limits_ = {}
-        return binner
-
     def fit_transform(
         self,
         table: Table,

@@ -25,12 +25,15 @@ class EncodedRows:
         Levels of the columns with many categories, for members with target statistics.
     encoders : dict of int to CategoryEncoder
         Categories that the numbers of a column stand for, by column.
+    offset : ndarray of shape (n_rows, n_scores) or None
+        Known parts of the raw predictions of boosted trees.
     """
 
     codes: np.ndarray
     numbers: np.ndarray | None = None
     levels: CategoryLevels | None = None
     encoders: Mapping[int, CategoryEncoder] = field(default_factory=dict)
+    offset: np.ndarray | None = None
 
     def take(self, rows: np.ndarray | slice) -> EncodedRows:
         """Some of the rows; views if `rows` is a slice."""
@@ -39,4 +42,5 @@ class EncodedRows:
             codes=self.codes[rows],
             numbers=None if self.numbers is None else self.numbers[rows],
             levels=None if self.levels is None else self.levels.take(rows),
+            offset=None if self.offset is None else self.offset[rows],
         )

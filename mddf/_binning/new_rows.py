@@ -18,7 +18,7 @@ class NewRows:
     Numeric arrays are encoded block by block. Other tables are coded as a whole, since the kind
     of a column and its share of unknown categories depend on all rows. `n_spare`, `with_numbers`
     and `wanted` are the parameters of `Binner.encode`; `levels` are the columns whose levels are
-    returned.
+    returned, and `offset` is passed on.
     """
 
     def __init__(
@@ -30,6 +30,7 @@ class NewRows:
         wanted: np.ndarray | None = None,
         with_numbers: bool = False,
         levels: Sequence[int] = (),
+        offset: np.ndarray | None = None,
     ) -> None:
         self.n_rows = table.shape[0]
         self._binner = binner
@@ -38,6 +39,7 @@ class NewRows:
         self._wanted = wanted
         self._with_numbers = with_numbers
         self._levels = binner.levels(table, list(levels)) if levels else None
+        self._offset = offset
         self._all_rows: EncodedRows | None = None
 
     def all_rows(self) -> EncodedRows:
@@ -56,6 +58,10 @@ class NewRows:
 
     def block(self, first: int, end: int) -> EncodedRows:
         """Rows `first` to `end` (not included); the caller may overwrite their codes."""
+        rows = self._block(first, end)
+        return rows if self._offset is None else replace(rows, offset=self._offset[first:end])
+
+    def _block(self, first: int, end: int) -> EncodedRows:
         is_whole = end - first == self.n_rows
         if self._all_rows is None and (is_whole or self._binner.is_plain(self._table)):
             return self._binner.encode(

@@ -217,7 +217,7 @@ def fit_boosting_shard(
     if has_validation_set and len(rows.held_out) and len(rows.train):
         warn_of_no_gain(rows, fitted["validation_score_"], fitted["train_score_"], table)
     attributes = model._target_attributes(target.kind)
-    model.__dict__.update(fitted, _binner=binner, **attributes)
+    model.__dict__.update(fitted, **attributes)
     return model
 
 

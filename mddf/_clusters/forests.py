@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from mddf._base.communication import Communicator
 from mddf._base.parallel import job_count
-from mddf._base.validation import check_lengths, monotonic_signs, plain_parameters
+from mddf._base.validation import check_lengths, monotonic_signs
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
 from mddf._clusters.forest_growth import GrownBlock, grow_divided
@@ -26,7 +26,7 @@ from mddf._forest.base import Forest
 from mddf._forest.base_classifier import BaseForest
 from mddf._forest.base_regressor import BaseForestRegressor, check_counts
 from mddf._forest.growth import ForestState
-from mddf._forest.parameters import ENTROPIES, FIXED_PARAMETERS
+from mddf._forest.parameters import ENTROPIES
 from mddf._input.reading import read_table
 from mddf._resampling.sampling import cumulative_weights, n_draws, row_hashes
 from mddf._targets.class_outputs import several_outputs
@@ -156,9 +156,11 @@ def fit_forest_shard(
     gathered_blocks = communicator.distribute(
         [blocks if rank == 0 else [] for rank in range(communicator.size)]
     )
-    state = _state_of([block for part in gathered_blocks for block in part], binner, entropy)
-    model._fixed = plain_parameters(model, FIXED_PARAMETERS)
-    model.__dict__.update(state.attributes() | model._target_attributes(target))
+    state = _state_of(
+        [block for part in gathered_blocks for block in part], binned.bins.n_columns, entropy
+    )
+    attributes = model._attributes(state, binner, target) | model._target_attributes(target)
+    model.__dict__.update(attributes)
     return model
 
 
@@ -194,20 +196,15 @@ def _refuse_large_sum(weights: np.ndarray) -> None:
         )
 
 
-def _state_of(blocks: list[GrownBlock], binner: Binner, entropy: list[int]) -> ForestState:
+def _state_of(blocks: list[GrownBlock], n_columns: int, entropy: list[int]) -> ForestState:
     blocks = sorted(blocks, key=lambda block: block.first_tree)
     grown = grower.GrowthResult()
     for block in blocks:
         grown.merge_trees(block.trees, block.importances)
     importances = grown.importances
     if importances is None:
-        importances = np.zeros(binner.bins_.n_columns)
-    return ForestState(
-        binner=binner,
-        entropy=entropy,
-        trees=grown.trees,
-        importances=np.zeros(binner.bins_.n_columns) + importances,
-    )
+        importances = np.zeros(n_columns)
+    return ForestState(entropy, grown.trees, np.zeros(n_columns) + importances)
 
 
 def _read_target(

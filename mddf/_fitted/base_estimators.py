@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,19 +16,65 @@ from sklearn.utils.validation import check_is_fitted
 from mddf._base.elementary import log
 from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import nearest, warn
-from mddf._base.serialization import Saved
+from mddf._base.serialization import check_counts, restored_state, stored_state
 from mddf._base.types import TableLike
 from mddf._base.validation import check_lengths
 from mddf._binning.binner import Binner
 from mddf._fitted.batching import Conversion
+from mddf._fitted.fitted_model import FittedStages
 from mddf._input.reading import read_table
+from mddf._input.table import Table
 from mddf._targets.class_outputs import decode_labels, several_outputs, subset_accuracy
 
 
-class CountsUnknownCategories:
-    """Mixin of estimators that code the columns of a table by a binner."""
+class TableEstimator(BaseEstimator):
+    """An estimator of tables in which values may be missing; it stores the stages of its fit."""
 
+    _parameter_constraints: ClassVar[dict[str, Any]]
     categorical_features: npt.ArrayLike | None
+    n_jobs: int | None
+    n_features_in_: int
+    _fitted: FittedStages
+
+    def _fitted_stages(self) -> FittedStages:
+        """The fitted model."""
+        check_is_fitted(self)
+        return self._fitted
+
+    @property
+    def _binner(self) -> Binner:
+        return self._fitted.binner
+
+    def _read_new_rows(self, X: TableLike) -> Table:
+        """Read X as a table of the columns of the fit."""
+        check_is_fitted(self)
+        return read_table(self, X, reset=False, categorical_features=self.categorical_features)
+
+    def _predict_in_blocks(
+        self, X: TableLike, convert: Conversion | None = None, *, finish: bool = True
+    ) -> np.ndarray:
+        """Predictions for all rows of X, each block of which is converted.
+
+        With `finish` false, they are averages before calibration, units and link.
+        """
+        table = self._read_new_rows(X)
+        return self._fitted.predict(table, self.n_jobs, convert, finish=finish)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
+
+    def __getstate__(self) -> dict[str, object]:
+        return stored_state(super().__getstate__())
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        super().__setstate__(restored_state(state, self))
+        if self.__sklearn_is_fitted__():
+            check_counts(self, self._counts())
+
+    def _counts(self) -> Iterator[tuple[str, int, int]]:
+        """Yield counts that determine sizes of arrays: name, value in the state, right value."""
+        yield "n_features_in_", self.n_features_in_, self._fitted.n_raw
+        yield from self._fitted.counts()
 
     def unknown_categories(self, X: TableLike) -> dict[int | str, int]:
         """Count the rows whose category was not in the training data, by column.
@@ -54,17 +101,7 @@ class CountsUnknownCategories:
         >>> model.unknown_categories(X[:3].assign(color=["red", "green", "pink"]))
         {'color': 2}
         """
-        check_is_fitted(self)
-        table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        binner: Binner = self._binner  # type: ignore[attr-defined]
-        counts = binner.unknown_counts(table)
-        return {c if table.names is None else table.names[c]: n for c, n in counts.items()}
-
-
-class TableEstimator(CountsUnknownCategories, Saved, BaseEstimator):
-    """An estimator of tables in which values may be missing."""
-
-    _parameter_constraints: ClassVar[dict[str, Any]]
+        return count_unknown_categories(self, X)
 
     def _validate_params(self) -> None:
         """Validate as scikit-learn does, with a hint at the word that may be meant."""
@@ -78,6 +115,16 @@ class TableEstimator(CountsUnknownCategories, Saved, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+
+def count_unknown_categories(estimator: Any, X: TableLike) -> dict[int | str, int]:
+    """Do what `TableEstimator.unknown_categories` does, for an estimator that has a `_binner`."""
+    check_is_fitted(estimator)
+    table = read_table(
+        estimator, X, reset=False, categorical_features=estimator.categorical_features
+    )
+    counts = estimator._binner.unknown_counts(table)
+    return {c if table.names is None else table.names[c]: n for c, n in counts.items()}
 
 
 def _with_hint(message: str, model: TableEstimator) -> str:
@@ -99,10 +146,6 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
     """A classifier of tables that has `predict_proba` and `classes_`."""
 
     classes_: Any  # of several outputs: a list of arrays
-
-    def _predict_in_blocks(self, X: TableLike, convert: Conversion | None = None) -> np.ndarray:
-        """Class probabilities of all rows of X, each block of which is converted."""
-        raise NotImplementedError
 
     def _by_output(self, probabilities: np.ndarray) -> np.ndarray | list[np.ndarray]:
         """Probabilities as users get them: a list if there are several outputs."""

@@ -19,10 +19,11 @@ from mddf._binning.binner import Binner
 from mddf._binning.bins import Bins, apply_bins, join_bins
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._binning.new_rows import NewRows
+from mddf._fitted.batching import Conversion, in_blocks
 from mddf._fitted.calibration import UNCALIBRATED, Calibration, sharpened
 from mddf._fitted.vector_layout import bounded, columns_of, combine, rounded, select_columns
 from mddf._input.table import Table
-from mddf._targets.kernel_targets import Units
+from mddf._targets.kernel_targets import Units, in_units_of_y
 from mddf._trees import predictor
 
 
@@ -39,16 +40,27 @@ class FittedMember:
 
     models: list[Any]  # blocks of trees, or fitted estimators
     n_columns: int  # length of a prediction: number of classes or outputs
-    unit: float | np.ndarray = 1.0  # unit of the values in the leaves, or one for each output
+    # Units of the values in the leaves, as powers of two, for each output; None: they are 1.
+    exponents: np.ndarray | None = None
     is_rounded: bool = True  # whether vectors are rounded to multiples of `GRAIN`
     weight: float = 0.0  # in the average of all members
     exponent: float = 1.0  # of the probabilities in that average
     name: str = ""  # for error messages
 
     @property
+    def unit(self) -> float | np.ndarray:
+        """Unit of the values in the leaves, or one for each output."""
+        return 1.0 if self.exponents is None else np.ldexp(1.0, self.exponents)
+
+    @property
     def has_trees(self) -> bool:
         """Whether its models are blocks of trees, which can be read."""
         return True
+
+    @property
+    def parts(self) -> list[Any]:
+        """Its models in parts that explanations handle one after the other."""
+        return self.models
 
     @property
     def has_linear_leaves(self) -> bool:
@@ -103,8 +115,24 @@ class FittedMember:
 
     def vectors(self, rows: EncodedRows, n_jobs: int | None) -> np.ndarray:
         """Class probabilities of rows, or numbers: shape (n_rows, n_columns)."""
-        sums = predictor.leaf_sums(self.models, rows.codes, n_jobs=n_jobs)
-        means = predictor.means_over_trees(self.models, sums) * self.unit
+        return self._means(predictor.leaf_sums(self.models, rows.codes, n_jobs=n_jobs))
+
+    def prefers_numbers(self, numbers: np.ndarray, used: np.ndarray) -> bool:
+        """Whether comparing numbers in the trees is faster than coding the `used` columns."""
+        return self.has_trees and predictor.prefers_raw_numbers(self.models, numbers, used)
+
+    def vectors_of_numbers(
+        self, numbers: np.ndarray, bins: Bins, n_jobs: int | None
+    ) -> np.ndarray:
+        """Compute `vectors` of rows that are not coded, if the member `prefers_numbers`."""
+        return self._means(
+            predictor.leaf_sums_of_numbers(self.models, numbers, bins, n_jobs=n_jobs)
+        )
+
+    def _means(self, sums: np.ndarray) -> np.ndarray:
+        means = predictor.means_over_trees(self.models, sums)
+        if self.exponents is not None:
+            means = in_units_of_y(means, self.exponents)
         return rounded(means) if self.is_rounded else means
 
 
@@ -137,7 +165,7 @@ class Stage:
                 "only forests of mddf have trees that can be read, which in this layer are "
                 f"those of forest={readable}; got {short(external[0].models[0])}"
             )
-        return [trees for member in chosen for trees in member.models]
+        return [trees for member in chosen for trees in member.parts]
 
     def rows_for_members(self, rows: EncodedRows, added: np.ndarray) -> EncodedRows:
         """The rows with the numbers that members of this stage read."""
@@ -231,6 +259,13 @@ class FittedStages:
         """Mask of the features that a tree reads; None if the table is not wide."""
         return predictor.columns_used(self.blocks, self.n_raw)
 
+    @cached_property
+    def only_member(self) -> FittedMember | None:
+        """Member whose vectors are the average, as of a forest; None if there is more to do."""
+        is_single = len(self.stages) == 1 and len(self.members) == 1
+        has_more = self.has_layers or self.weighs_members or self.largest is not None
+        return self.members[0] if is_single and not has_more else None
+
     def trees(self) -> list[Any]:
         """All blocks of trees that can be read."""
         return [block for member in self.members if member.has_trees for block in member.models]
@@ -246,10 +281,13 @@ class FittedStages:
         n_doubles = len(self.stages) * self.n_added + 4 * n_vector_values
         return cell_bytes * self.n_raw + 8 * n_doubles
 
-    def encode(self, table: Table, *, all_columns: bool = False) -> NewRows:
+    def encode(
+        self, table: Table, *, all_columns: bool = False, offset: np.ndarray | None = None
+    ) -> NewRows:
         """Rows of a table as members read them, made block by block.
 
-        Features that no tree reads are left out, unless `all_columns` is true.
+        Features that no tree reads are left out, unless `all_columns` is true. An `offset` of the
+        raw predictions of boosted trees is passed on.
         """
         return NewRows(
             self.binner,
@@ -258,7 +296,54 @@ class FittedStages:
             wanted=None if all_columns else self.columns_read,
             with_numbers=not self.reads_codes_only,
             levels=self.columns_of_levels,
+            offset=offset,
         )
+
+    def predict(
+        self,
+        table: Table,
+        n_jobs: int | None,
+        convert: Conversion | None = None,
+        *,
+        finish: bool = True,
+        offset: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Predictions for all rows of a table, each block of which is converted.
+
+        With `finish` false, they are averages before `finish`.
+        """
+        member = self.only_member
+        numbers = None if member is None else self._numbers_to_compare(member, table)
+        rows = self.encode(table, offset=offset)
+
+        def predict(first: int, end: int) -> list[np.ndarray]:
+            if member is None:
+                average = self._average(rows.block(first, end), n_jobs)
+            elif numbers is None:
+                average = member.vectors(rows.block(first, end), n_jobs)
+            else:
+                bins = self.binner.bins_
+                average = member.vectors_of_numbers(numbers[first:end], bins, n_jobs)
+            return [self.finish(average) if finish else average]
+
+        (predictions,) = in_blocks(rows.n_rows, self.row_bytes, predict, convert)
+        return predictions
+
+    def _numbers_to_compare(self, member: FittedMember, table: Table) -> np.ndarray | None:
+        """Numbers of the table if comparing them is faster than coding them; otherwise None."""
+        if self.columns_read is None:
+            return None
+        numbers = self.binner.plain_numbers(table)
+        if numbers is None or not member.prefers_numbers(numbers, self.columns_read):
+            return None
+        return numbers
+
+    def _average(self, rows: EncodedRows, n_jobs: int | None) -> np.ndarray:
+        """Average of the stages for some rows."""
+        average = RunningAverage(self)
+        for output in self.run(rows, n_jobs):
+            average.add(output)
+        return average.value()
 
     def run(self, rows: EncodedRows, n_jobs: int | None = None) -> Iterator[StageOutput]:
         """Run the stages one after the other.
@@ -291,6 +376,15 @@ class FittedStages:
                 bins = self.stages[number + 1].added_bins
                 apply_bins(added, bins, out=rows.codes, first_column=self.n_raw, n_jobs=n_jobs)
             yield StageOutput(stage, vectors, added)
+
+    def counts(self) -> Iterator[tuple[str, int, int]]:
+        """Yield counts of the trees that must agree: name, value, right value."""
+        for member in self.members:
+            if member.has_trees:
+                n_columns = member.tree_bins(self.binner.bins_).n_columns + self.n_added
+                for trees in member.models:
+                    yield "width of trees", trees.width, member.n_columns
+                    yield "columns of trees", trees.n_columns, n_columns
 
     def finish(self, average: np.ndarray) -> np.ndarray:
         """Calibrate an average, restore the units of the targets, or apply the link."""

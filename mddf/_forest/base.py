@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Generic, Self
 import numpy as np
 import numpy.typing as npt
 from numpy.random import RandomState
+from scipy import sparse
 from sklearn.base import _fit_context, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -27,14 +28,13 @@ from mddf._base.validation import (
     unchanged_on_failure,
 )
 from mddf._binning.binner import Binner
-from mddf._binning.new_rows import NewRows
 from mddf._core import Sampling, TreeOptions
-from mddf._fitted.batching import Conversion, in_blocks, row_blocks
-from mddf._fitted.fitted_model import FittedMember, FittedStages, one_stage
+from mddf._fitted.base_estimators import TableEstimator
+from mddf._fitted.batching import in_blocks
+from mddf._fitted.fitted_model import FittedMember, one_stage
 from mddf._forest import out_of_bag
-from mddf._forest.ensemble import TreeEnsemble
 from mddf._forest.growth import DrawnTrees, ForestState, Target, TargetT, TrainingRows
-from mddf._forest.out_of_bag import OutOfBagSums
+from mddf._forest.out_of_bag import DrawFingerprints, OutOfBagSums
 from mddf._forest.parameters import (
     CONSTRAINTS,
     ENTROPIES,
@@ -43,8 +43,9 @@ from mddf._forest.parameters import (
     count_samples,
     impurity_in_kernel_unit,
 )
+from mddf._forest.partial_dependence import average_over_unknown
+from mddf._forest.trees import ForestTree
 from mddf._input.reading import read_table
-from mddf._input.table import Table
 from mddf._input.target_copies import TargetCopies
 from mddf._resampling.folds import check_groups
 from mddf._resampling.sampling import RowGroups, canonical_order, plan_sampling, row_hashes
@@ -55,7 +56,7 @@ from mddf._trees import grower, predictor
 from mddf._trees.arrays import TreeBlock
 
 
-class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
+class Forest(TableEstimator, Generic[TargetT]):
     """Base class of the forests for classification and for regression.
 
     Subclasses name this class before the classes of scikit-learn among their bases, and define how
@@ -68,8 +69,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
     _oob_name: ClassVar[str]
     # Whether classes are weighted to be balanced in the sample of each tree.
     _balances_trees = False
-    # Unit of the values in the leaves; an array has a unit for each output.
-    _unit: float | np.ndarray = 1.0
+    _tree_type: ClassVar[type[ForestTree]]
 
     n_estimators: int
     criterion: str
@@ -85,19 +85,19 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
     max_samples: float | None
     monotonic_cst: npt.ArrayLike | dict[str, int] | None
     oob_score: bool | Callable[..., float]
-    n_jobs: int | None
     random_state: int | RandomState | None
     verbose: int
     warm_start: bool
     max_bins: int
-    categorical_features: npt.ArrayLike | None
 
-    n_features_in_: int
+    _entropy: list[int]
     _importances: np.ndarray
     _fixed: dict[str, Any]
-    # These two hold the fields of `OutOfBagSums` and `DrawFingerprints`, with warm_start=True.
-    _oob: tuple[np.ndarray, np.ndarray, str | None] | None
-    _drawn: tuple[str, str] | None = None
+    # With warm_start=True.
+    _oob: OutOfBagSums | None
+    _drawn: DrawFingerprints | None
+    # An entry for each fit; None if the forest comes from a file.
+    _drawn_from: list[DrawnTrees] | None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
 
@@ -137,7 +137,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         self._check_groups(groups)
         with unchanged_on_failure(self):
             # 1. Read X, y, weights and groups.
-            continues = self.warm_start and hasattr(self, "_trees")
+            continues = self.warm_start and hasattr(self, "_fitted")
             if continues:
                 refuse_changed(self._fixed, plain_parameters(self, FIXED_PARAMETERS))
             table = read_table(
@@ -163,7 +163,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
                 self._check_continuation(rows)
                 if not self._grows_more():
                     return self
-                state = ForestState.from_attributes(self)
+                state = self._state()
             else:
                 state = self._new_state(binner)
             # 4. Plan all trees, and check that they continue the earlier ones.
@@ -176,8 +176,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
             # 6. Store the attributes.
             for name in ("oob_score_", self._oob_name):
                 self.__dict__.pop(name, None)
-            self._fixed = plain_parameters(self, FIXED_PARAMETERS)
-            self.__dict__.update(state.attributes() | fitted)
+            self.__dict__.update(self._attributes(state, binner, target) | fitted)
         return self
 
     # Steps that depend on the kind of target.
@@ -186,9 +185,8 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         """Check y and prepare it for the kernel."""
         raise NotImplementedError
 
-    @property
-    def _width(self) -> int:
-        """Values in a leaf, and in a prediction: one for each class or output."""
+    def _member(self, trees: list[TreeBlock], target: TargetT) -> FittedMember:
+        """Describe trees that were grown for a target."""
         raise NotImplementedError
 
     def _target_attributes(self, target: TargetT) -> dict[str, object]:
@@ -265,7 +263,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
             )
         if self.oob_score and self._oob is not None:
             rows_fingerprint = fingerprint(rows.table.codes, rows.target.key)
-            if OutOfBagSums(*self._oob).fingerprint != rows_fingerprint:
+            if self._oob.fingerprint != rows_fingerprint:
                 raise ValueError(out_of_bag.OTHER_ROWS)
 
     def _grows_more(self) -> bool:
@@ -283,13 +281,32 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
 
     def _new_state(self, binner: Binner) -> ForestState:
         entropy = check_random_state(self.random_state).randint(0, 2**32, 4, dtype=np.uint64)
+        return ForestState(entropy.tolist(), [], np.zeros(binner.bins_.n_columns), draws=[])
+
+    def _state(self) -> ForestState:
+        """The state that the fit before left."""
         return ForestState(
-            binner=binner,
-            entropy=entropy.tolist(),
-            trees=[],
-            importances=np.zeros(binner.bins_.n_columns),
-            draws=[],
+            self._entropy,
+            self._trees,
+            self._importances,
+            self._oob,
+            self._drawn,
+            self._drawn_from,
         )
+
+    def _attributes(
+        self, state: ForestState, binner: Binner, target: TargetT
+    ) -> dict[str, object]:
+        """Fitted attributes that store a state."""
+        return {
+            "_fitted": one_stage(binner, self._member(state.trees, target)),
+            "_entropy": state.entropy,
+            "_importances": state.importances,
+            "_oob": state.out_of_bag,
+            "_drawn": state.fingerprints,
+            "_drawn_from": state.draws,
+            "_fixed": plain_parameters(self, FIXED_PARAMETERS),
+        }
 
     def _plan_trees(self, rows: TrainingRows[TargetT], state: ForestState) -> grower.TreeJob:
         """Plan all trees, including the trees of earlier fits."""
@@ -416,7 +433,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         out_of_bag.warn_of_rows_always_drawn(sums.n_trees, job.sampling.rows)
         if self.warm_start:
             rows_fingerprint = fingerprint(rows.table.codes, rows.target.key)
-            state.out_of_bag = sums._replace(fingerprint=rows_fingerprint)
+            state.out_of_bag = replace(sums, fingerprint=rows_fingerprint)
         return self._score_out_of_bag(rows.target, sums)
 
     def _score_predictions(
@@ -428,46 +445,66 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         with naming("oob_score"):
             return (self.oob_score if callable(self.oob_score) else score)(y_true, y_pred)
 
-    # Predictions.
+    # Fitted trees, with the interface of scikit-learn's ensembles.
 
-    def _fitted_stages(self) -> FittedStages:
-        """Describe the forest as a fitted model of one stage."""
-        check_is_fitted(self, "_trees")
-        member = FittedMember(self._trees, self._width, self._unit, is_rounded=False)
-        return one_stage(self._binner, member)
+    @property
+    def _trees(self) -> list[TreeBlock]:
+        return self._fitted.stages[0].members[0].models
 
-    def _predict_in_blocks(self, X: TableLike, convert: Conversion | None = None) -> np.ndarray:
-        """Average the leaf values over the trees for all rows, and convert each block."""
-        check_is_fitted(self, "_trees")
-        table = self._read_rows(X)
-        n_rows, n_columns = table.shape
-        used = predictor.columns_used(self._trees, n_columns)
-        numbers = self._numbers_to_compare(table, used)
-        rows = NewRows(self._binner, table, wanted=used)
+    @property
+    def estimators_(self) -> list[ForestTree]:
+        """The trees as fitted trees of scikit-learn, with `tree_`; made anew at each access."""
+        check_is_fitted(self)
+        return [
+            self._tree_type.from_forest(self, tree)
+            for block in self._trees
+            for tree in block.single_trees()
+        ]
 
-        def predict(first: int, end: int) -> list[np.ndarray]:
-            if numbers is None:
-                codes = rows.block(first, end).codes
-                sums = predictor.leaf_sums(self._trees, codes, n_jobs=self.n_jobs)
-            else:
-                sums = predictor.leaf_sums_of_numbers(
-                    self._trees, numbers[first:end], self._binner.bins_, n_jobs=self.n_jobs
-                )
-            return [predictor.means_over_trees(self._trees, sums)]
+    def __len__(self) -> int:
+        check_is_fitted(self)
+        return sum(block.n_trees for block in self._trees)
 
-        # Three arrays of doubles: sums, means, and an intermediate result.
-        row_bytes = n_columns + 24 * self._width
-        (means,) = in_blocks(n_rows, row_bytes, predict, convert)
-        return means
+    def __bool__(self) -> bool:
+        # Without this method, truth would follow from `len`, which fails before fit.
+        return True
 
-    def _numbers_to_compare(self, table: Table, used: np.ndarray | None) -> np.ndarray | None:
-        """Numbers of the table if comparing them is faster than coding them; otherwise None."""
-        if used is None:
-            return None
-        numbers = self._binner.plain_numbers(table)
-        if numbers is None or not predictor.prefers_raw_numbers(self._trees, numbers, used):
-            return None
-        return numbers
+    def __getitem__(self, index: int | slice) -> ForestTree | list[ForestTree]:
+        return self.estimators_[index]
+
+    def __iter__(self) -> Iterator[ForestTree]:
+        return iter(self.estimators_)
+
+    @property
+    def estimators_samples_(self) -> list[np.ndarray]:
+        """Rows that each tree was grown on, ascending, each repeated as often as it was drawn."""
+        return [
+            np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+            for counts in self._sample_counts()
+        ]
+
+    def _sample_counts(self) -> Iterator[np.ndarray]:
+        """For each tree, yield the number of times that it drew each row."""
+        check_is_fitted(self)
+        if self._drawn_from is None:
+            raise AttributeError(
+                f"the rows that the trees of this {type(self).__name__} drew are not stored in "
+                "files and copies of it: fit it again with the same random_state"
+            )
+        seeds = iter(grower.draw_seeds(self._entropy, len(self)).tolist())
+        for drawn in self._drawn_from:
+            yield from drawn.counts([next(seeds) for _ in range(drawn.n_trees)])
+
+    def __getstate__(self) -> dict[str, object]:
+        state = super().__getstate__()
+        return {name: None if name == "_drawn_from" else state[name] for name in state}
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Mean decrease of impurity by feature, scaled to sum 1; zeros if no tree has a split."""
+        check_is_fitted(self)
+        total = self._importances.sum()
+        return self._importances / total if total > 0 else self._importances.copy()
 
     def apply(self, X: TableLike) -> np.ndarray:
         """Return the leaf that each sample ends in.
@@ -481,39 +518,53 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         ndarray of int64 of shape (n_samples, n_estimators)
             Indices of leaves, which are distinct within a tree.
         """
-        check_is_fitted(self, "_trees")
-        table = self._read_rows(X)
-        leaves = np.empty((table.shape[0], len(self)), np.int64)
-        for rows, codes in self._code_blocks(table, 16 * len(self)):
-            predictor.leaf_indices(self._trees, codes, out=leaves[rows], n_jobs=self.n_jobs)
-        return leaves
 
-    def _read_rows(self, X: TableLike) -> Table:
-        """Read X as a table of the columns that the forest was fitted on."""
-        return read_table(self, X, reset=False, categorical_features=self.categorical_features)
+        def leaves(codes: np.ndarray) -> np.ndarray:
+            return predictor.leaf_indices(self._trees, codes, n_jobs=self.n_jobs)
 
-    def _code_blocks(self, table: Table, row_bytes: int) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield the rows of a table in blocks, as slices and codes.
+        return self._by_codes(X, leaves, 16 * len(self))
 
-        `row_bytes` is the memory that a prediction takes for a row, in addition to its codes.
+    def _by_codes(
+        self, X: TableLike, compute: Callable[[np.ndarray], np.ndarray], row_bytes: int
+    ) -> np.ndarray:
+        """Result of a function of codes for all rows of X, computed in blocks.
+
+        `row_bytes` is the memory that the function takes for a row, in addition to its codes.
         """
-        n_rows, n_columns = table.shape
-        used = predictor.columns_used(self._trees, n_columns)
-        new_rows = NewRows(self._binner, table, wanted=used)
-        for first, end in row_blocks(n_rows, n_columns + row_bytes):
-            yield slice(first, end), new_rows.block(first, end).codes
+        rows = self._fitted_stages().encode(self._read_new_rows(X))
+        (result,) = in_blocks(
+            rows.n_rows,
+            self.n_features_in_ + row_bytes,
+            lambda first, end: [compute(rows.block(first, end).codes)],
+        )
+        return result
 
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Mean decrease of impurity by feature, scaled to sum 1; zeros if no tree has a split."""
-        check_is_fitted(self, "_trees")
-        total = self._importances.sum()
-        return self._importances / total if total > 0 else self._importances.copy()
+    def decision_path(self, X: TableLike) -> tuple[sparse.csr_matrix, np.ndarray]:
+        """Mark the nodes of all trees that each sample passes.
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_trees")
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
 
-    def _counts(self) -> Iterator[tuple[str, int, int]]:
-        yield "n_features_in_", self.n_features_in_, self._binner.bins_.n_columns
-        for block in self._trees:
-            yield "width of trees", block.width, self._width
+        Returns
+        -------
+        indicator : csr_matrix of shape (n_samples, n_nodes)
+            1 where a sample passes a node.
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
+            Tree t has the columns ``n_nodes_ptr[t]`` to ``n_nodes_ptr[t + 1] - 1``.
+        """
+        paths = [tree.decision_path(X) for tree in self.estimators_]
+        start = np.cumsum([0, *(path.shape[1] for path in paths)])
+        return sparse.hstack(paths, format="csr"), start
+
+    def _compute_partial_dependence_recursion(
+        self, grid: npt.ArrayLike, features: np.ndarray
+    ) -> np.ndarray:
+        """Average predictions over all features but some, which have the values of a grid.
+
+        scikit-learn calls this method by its name. The result has shape (n_points,), or
+        (n_outputs, n_points) if there are several outputs.
+        """
+        means = average_over_unknown(self._trees, self._binner, grid, features)
+        means = means * self._fitted.members[0].unit
+        return means[:, 0] if means.shape[1] == 1 else means.T

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import short
 from mddf._fitted.base_estimators import ProbabilityClassifier, takes_outputs
+from mddf._fitted.fitted_model import FittedMember
 from mddf._forest.base import Forest
 from mddf._forest.growth import TrainingRows
 from mddf._forest.out_of_bag import OutOfBagSums
@@ -26,7 +27,7 @@ from mddf._targets.class_outputs import (
 from mddf._targets.kernel_targets import Classes
 from mddf._targets.target_validation import class_factors
 from mddf._targets.weights import RowWeights, row_weights
-from mddf._trees.arrays import shares
+from mddf._trees.arrays import TreeBlock, shares
 
 ClassTargets = Classes | ClassOutputs
 
@@ -48,7 +49,7 @@ class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
     @property
     def n_outputs_(self) -> int:
         """Number of outputs."""
-        check_is_fitted(self, "_trees")
+        check_is_fitted(self)
         return 1 if self._class_columns is None else len(self._class_columns)
 
     @property
@@ -72,9 +73,9 @@ class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
         n_classes = len(target.classes)
         return n_classes if n_classes > 2 else 1
 
-    @property
-    def _width(self) -> int:
-        return len(self.classes_) if self._class_columns is None else sum(self._class_columns)
+    def _member(self, trees: list[TreeBlock], target: ClassTargets) -> FittedMember:
+        width = sum(target.n_columns) if isinstance(target, ClassOutputs) else len(target.classes)
+        return FittedMember(trees, width, is_rounded=False)
 
     def _target_attributes(self, target: ClassTargets) -> dict[str, object]:
         if isinstance(target, ClassOutputs):

@@ -16,6 +16,7 @@ from mddf._base.messages import short
 from mddf._base.types import TableLike
 from mddf._base.validation import MOST, Within
 from mddf._fitted.base_estimators import TableRegressor
+from mddf._fitted.fitted_model import FittedMember
 from mddf._forest import spread
 from mddf._forest.base import Forest
 from mddf._forest.growth import TrainingRows
@@ -43,14 +44,12 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
     _leaf_targets: list[tuple[LeafTargets, int]]
     # The value of `keep_targets` that the forest was fitted with.
     _most_targets: int | None
-    # Targets lie below 2 to this power, by output: see `Values`.
-    _exponents: np.ndarray
 
     def _read_target(self, y: npt.ArrayLike, sample_weight: np.ndarray | None) -> Values:
         y = read_values(y)
         if self.criterion == "poisson":
             check_counts(y, sample_weight)
-        continues = self.warm_start and hasattr(self, "_trees")
+        continues = self.warm_start and hasattr(self, "_fitted")
         if continues and y.shape[1] != self.n_outputs_:
             raise ValueError(
                 f"with warm_start=True, y must have the {self.n_outputs_} outputs of the fit "
@@ -68,13 +67,16 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
     def _n_scores(self, target: Values) -> int:
         return target.y.shape[1]
 
-    @property
-    def _width(self) -> int:
-        return self.n_outputs_
+    def _member(self, trees: list[TreeBlock], target: Values) -> FittedMember:
+        n_outputs = target.y.shape[1]
+        return FittedMember(trees, n_outputs, exponents=target.exponents, is_rounded=False)
 
     @property
-    def _unit(self) -> np.ndarray:  # type: ignore[override]
-        return np.ldexp(1.0, self._exponents)
+    def _exponents(self) -> np.ndarray:
+        """Targets lie below 2 to this power, by output: see `Values`."""
+        exponents = self._fitted.members[0].exponents
+        assert exponents is not None
+        return exponents
 
     def _counts(self) -> Iterator[tuple[str, int, int]]:
         yield "n_outputs_", self.n_outputs_, self._trees[0].width
@@ -83,7 +85,6 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
     def _target_attributes(self, target: Values) -> dict[str, object]:
         return {
             "n_outputs_": target.y.shape[1],
-            "_exponents": target.exponents,
             "_most_targets": self.keep_targets,
             "_leaf_targets": [],
         }
@@ -104,7 +105,7 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
             seeds=seeds,
             max_per_leaf=self.keep_targets,
         )
-        continues = self.warm_start and hasattr(self, "_trees")
+        continues = self.warm_start and hasattr(self, "_fitted")
         before = self._leaf_targets if continues else []
         return {"_leaf_targets": [*before, (leaf_targets, len(trees))]}
 
@@ -167,7 +168,7 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
            jackknife and the infinitesimal jackknife", Journal of Machine Learning Research 15,
            2014.
         """
-        check_is_fitted(self, "_trees")
+        check_is_fitted(self)
         kind = spread.check_kind(return_std)
         if quantiles is not None:
             if kind:
@@ -177,8 +178,7 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
                 )
             predicted = self.predict_quantiles(X, np.atleast_1d(quantiles))
             return predicted[..., 0] if np.ndim(quantiles) == 0 else predicted
-        means = in_units_of_y(self._predict_in_blocks(X), self._exponents)
-        prediction = _without_single_output(means)
+        prediction = _without_single_output(self._predict_in_blocks(X))
         return (prediction, self._predict_std(X, kind)) if kind else prediction
 
     def _predict_std(self, X: TableLike, kind: str) -> np.ndarray:
@@ -188,15 +188,16 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
                 f"samples that each tree drew; got bootstrap={self.bootstrap!r}"
             )
         counts = list(self._sample_counts()) if kind == "jackknife" else []
-        table = self._read_rows(X)
-        std = np.empty((table.shape[0], self._width))
-        # Three arrays of doubles with an entry for each tree and output.
-        for rows, codes in self._code_blocks(table, 24 * self._width * len(self)):
+
+        def std_of_rows(codes: np.ndarray) -> np.ndarray:
             values = spread.tree_values(self._trees, codes, self.n_jobs)
             if kind == "jackknife":
-                std[rows] = spread.jackknife(values, counts)
-            else:
-                std[rows] = values.std(axis=1)
+                return spread.jackknife(values, counts)
+            std: np.ndarray = values.std(axis=1)
+            return std
+
+        # Three arrays of doubles with an entry for each tree and output.
+        std = self._by_codes(X, std_of_rows, 24 * self.n_outputs_ * len(self))
         return _without_single_output(in_units_of_y(std, self._exponents))
 
     def predict_quantiles(
@@ -230,7 +231,7 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
         .. [1] N. Meinshausen, "Quantile regression forests", Journal of Machine Learning Research
            7, 2006.
         """
-        check_is_fitted(self, "_trees")
+        check_is_fitted(self)
         levels = check_quantiles(quantiles)
         if self._most_targets is None:
             raise ValueError(
@@ -242,11 +243,12 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
         for leaf_targets, n_blocks in self._leaf_targets:
             fits.append((leaf_targets, self._trees[first : first + n_blocks]))
             first += n_blocks
-        table = self._read_rows(X)
-        predicted = np.empty((table.shape[0], self._width, len(levels)))
         # Two arrays of doubles with an entry for each output and quantile.
-        for rows, codes in self._code_blocks(table, 16 * self._width * len(levels)):
-            predicted[rows] = predict_quantiles(fits, codes, levels)
+        predicted = self._by_codes(
+            X,
+            lambda codes: predict_quantiles(fits, codes, levels),
+            16 * self.n_outputs_ * len(levels),
+        )
         return _without_single_output(predicted)
 
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
+from mddf import _core
 from mddf._binning.binned_table import BinnedTable
-from mddf._binning.binner import Binner
 from mddf._core import Sampling
 from mddf._forest.out_of_bag import DrawFingerprints, OutOfBagSums
 from mddf._targets.class_outputs import ClassOutputs
 from mddf._targets.kernel_targets import Classes, Values
 from mddf._trees.arrays import TreeBlock
-
-if TYPE_CHECKING:
-    from mddf._forest.base import Forest
 
 # Targets of classifiers, of classifiers with several outputs, and of regressors.
 Target = Classes | ClassOutputs | Values
@@ -41,12 +39,19 @@ class DrawnTrees:
     n_rows: int  # number of training rows
     n_trees: int
 
+    def counts(self, seeds: Iterable[int]) -> Iterator[np.ndarray]:
+        """For the tree of each seed, yield the number of times that it drew each row."""
+        for seed in seeds:
+            if self.sampling is None:
+                yield np.ones(self.n_rows, np.uint32)
+            else:
+                yield _core.sample_counts(self.sampling, self.n_rows, seed)
+
 
 @dataclass
 class ForestState:
-    """Trees that have been grown so far, and all that growing more of them needs."""
+    """Trees that have been grown so far, and what growing more of them needs."""
 
-    binner: Binner
     entropy: list[int]  # of the trees' seeds
     trees: list[TreeBlock]  # one block for each call of the kernel
     importances: np.ndarray  # sum of the trees' importances: (n_features,)
@@ -60,28 +65,3 @@ class ForestState:
     def n_trees(self) -> int:
         """Number of trees."""
         return sum(block.n_trees for block in self.trees)
-
-    @classmethod
-    def from_attributes(cls, forest: Forest[Any]) -> ForestState:
-        """Read the state from the attributes of a fitted forest."""
-        return cls(
-            binner=forest._binner,
-            entropy=forest._entropy,
-            trees=forest._trees,
-            importances=forest._importances,
-            out_of_bag=None if forest._oob is None else OutOfBagSums(*forest._oob),
-            fingerprints=None if forest._drawn is None else DrawFingerprints(*forest._drawn),
-            draws=forest._drawn_from,
-        )
-
-    def attributes(self) -> dict[str, object]:
-        """Return the attributes that store this state: plain data, which files hold."""
-        return {
-            "_binner": self.binner,
-            "_entropy": self.entropy,
-            "_trees": self.trees,
-            "_importances": self.importances,
-            "_oob": None if self.out_of_bag is None else tuple(self.out_of_bag),
-            "_drawn": None if self.fingerprints is None else tuple(self.fingerprints),
-            "_drawn_from": self.draws,
-        }

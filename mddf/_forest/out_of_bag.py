@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from mddf import _core
 from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short, warn
 from mddf._base.parallel import stopped_on_error
+from mddf._base.serialization import register_serializable
 from mddf._binning.binned_table import BinnedTable
 from mddf._core import ClassTarget, Sampling, TreeOptions, ValueTarget
 from mddf._trees import predictor
@@ -23,7 +24,9 @@ OTHER_ROWS = (
 )
 
 
-class OutOfBagSums(NamedTuple):
+@register_serializable("out-of-bag sums")
+@dataclass(frozen=True)
+class OutOfBagSums:
     """Predictions of every training row by the trees that did not draw it."""
 
     sums: np.ndarray  # sum over these trees, (n_rows, n_values); see `GrowthResult.sums`
@@ -39,7 +42,9 @@ class OutOfBagSums(NamedTuple):
         return means
 
 
-class DrawFingerprints(NamedTuple):
+@register_serializable("draws of a forest")
+@dataclass(frozen=True)
+class DrawFingerprints:
     """Fingerprints that tell whether trees of the same seeds leave out the same rows."""
 
     rows: str  # of codes and targets

@@ -81,7 +81,9 @@ class ForestTree:
                 setattr(tree, name, getattr(forest, name))
         tree.max_features_ = resolve_max_features(forest.max_features, forest.n_features_in_)
         tree._block = block
-        tree._forest = _ForestData(forest._binner, forest._unit, forest.categorical_features)
+        tree._forest = _ForestData(
+            forest._binner, forest._fitted.members[0].unit, forest.categorical_features
+        )
         return tree
 
     def fit(

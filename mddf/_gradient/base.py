@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import _fit_context, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils._metadata_requests import MetadataRequest
+from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import short
 from mddf._base.validation import (
@@ -26,16 +27,21 @@ from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
 from mddf._binning.column_table import ColumnTable
 from mddf._core import BoostOptions
+from mddf._fitted.base_estimators import TableEstimator
+from mddf._fitted.batching import Conversion, in_blocks
+from mddf._fitted.fitted_model import one_stage
 from mddf._gradient.dataset import BoostingRows, Units, ValidationRows, encoding_of
 from mddf._gradient.divergence import warn_of_divergence
 from mddf._gradient.elapsed_days import helpful_days
 from mddf._gradient.ending import warn_of_copies, warn_of_limit
+from mddf._gradient.fitted_trees import FittedBoosting
 from mddf._gradient.losses import BoostingTarget, Target
 from mddf._gradient.offsets import read_offset
 from mddf._gradient.options import (
     GRADIENT,
     NEWTON,
     PLAIN,
+    BoostingParameters,
     is_auto,
     kernel_options,
     may_have_linear_leaves,
@@ -43,9 +49,8 @@ from mddf._gradient.options import (
     warn_of_ignored,
 )
 from mddf._gradient.parameters import CONSTRAINTS, FIXED_PARAMETERS
-from mddf._gradient.prediction import BoostedPredictions
 from mddf._gradient.rounds import Rounds, most_rounds
-from mddf._gradient.target_encoding import FEWEST_LEVELS, Encoding
+from mddf._gradient.target_encoding import FEWEST_LEVELS, Encoding, TargetStatistics
 from mddf._gradient.training import Boosted, Fold, Stopping, boost
 from mddf._gradient.trees import BoostedTrees
 from mddf._gradient.tuning import (
@@ -99,7 +104,7 @@ class HeldOut:
     units: Units | None = None  # of rows that fit itself holds out
 
 
-class GradientBoosting(BoostedPredictions):
+class GradientBoosting(BoostingParameters, TableEstimator):
     """Base class of gradient boosting for classification and regression.
 
     Subclasses implement the methods that depend on the kind of target. They list this class before
@@ -107,7 +112,10 @@ class GradientBoosting(BoostedPredictions):
     """
 
     _entropy: list[int]  # entropy of all random draws
-    _large_residual: float = np.inf  # state of Huber's loss; models of earlier releases lack it
+    _large_residual: float  # state of Huber's loss
+    _chosen: dict[str, Any]
+    _split_score: str
+    _fixed: dict[str, Any]
     validation_score_: np.ndarray
     train_score_: np.ndarray
 
@@ -200,7 +208,7 @@ class GradientBoosting(BoostedPredictions):
         refuse_booleans("interaction_cst", self.interaction_cst)
         with unchanged_on_failure(self):
             # 1. Read the table, the target and the weights.
-            continues = self.warm_start and hasattr(self, "_trees")
+            continues = self.warm_start and hasattr(self, "_fitted")
             if continues:
                 refuse_changed(self._fixed, plain_parameters(self, self._fixed_parameters))
             elapsed = () if continues else helpful_days(self, X, y, sample_weight)
@@ -241,7 +249,7 @@ class GradientBoosting(BoostedPredictions):
                 scores = fitted["validation_score_"]
                 warn_of_copies(self, held_out.units, scores, fitted["n_iter_"])
             attributes = self._target_attributes(target.kind)
-            self.__dict__.update(fitted, _binner=binner, **attributes)
+            self.__dict__.update(fitted, **attributes)
         return self
 
     def _hold_out(
@@ -287,7 +295,7 @@ class GradientBoosting(BoostedPredictions):
         -------
         MetadataRequest
         """
-        request = super().get_metadata_routing()  # type: ignore[misc]  # of scikit-learn's class
+        request = super().get_metadata_routing()
         return ask_for_groups(request, self.cv)
 
     def _read_table(self, X: Any, *, reset: bool, elapsed: Collection[str] = ()) -> Table:
@@ -399,10 +407,10 @@ class GradientBoosting(BoostedPredictions):
         return {
             "validation_score_": validation_scores,
             "train_score_": train_scores,
-            "_trees": trees,
-            "_statistics": statistics,
+            "_fitted": one_stage(
+                binner, FittedBoosting.from_trees(trees, target, statistics), target.link
+            ),
             "_large_residual": boosted.large_residual,
-            "_target": target,
             "n_iter_": trees.n_trees,
             "n_trees_per_iteration_": 1,
             "do_early_stopping_": self._stops_early(rows) or plan.scores is not None,
@@ -488,6 +496,104 @@ class GradientBoosting(BoostedPredictions):
                 "with warm_start=True, linear_leaves must be the same as in the fit before or "
                 f"'auto', got {self.linear_leaves!r}"
             )
+
+    # Predictions and attributes of a fitted model.
+
+    @property
+    def _member(self) -> FittedBoosting:
+        member = self._fitted.members[0]
+        assert isinstance(member, FittedBoosting)
+        return member
+
+    @property
+    def _trees(self) -> BoostedTrees:
+        return self._member.trees
+
+    @property
+    def _target(self) -> Target:
+        return self._member.target
+
+    @property
+    def _statistics(self) -> TargetStatistics | None:
+        return self._member.statistics
+
+    def _predict_in_blocks(
+        self,
+        X: Any,
+        convert: Conversion | None = None,
+        *,
+        finish: bool = True,
+        offset: npt.ArrayLike | None = None,
+    ) -> np.ndarray:
+        table = self._read_new_rows(X)
+        offsets = None if offset is None else read_offset(offset, table, self._target)
+        return self._fitted.predict(table, self.n_jobs, convert, finish=finish, offset=offsets)
+
+    def _staged_raw(self, X: Any, offset: npt.ArrayLike | None = None) -> Iterator[np.ndarray]:
+        """Yield raw predictions after each tree; the arrays are used again for the next tree."""
+        table = self._read_new_rows(X)
+        rows = self._fitted.encode(table).block(0, table.shape[0])
+        staged = self._trees.staged(self._member.tree_codes(rows), self.n_jobs)
+        if offset is None:
+            return staged
+        offsets = read_offset(offset, table, self._target)
+        return (raw + offsets for raw in staged)
+
+    def apply(self, X: Any) -> np.ndarray:
+        """Find the leaf of each tree that each sample ends in.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of int32 of shape (n_samples, n_iter_)
+            Leaf numbers, which are distinct within a tree. The number of a leaf of a symmetric
+            tree has one bit for each level, 1 for right. Several numbers may denote one leaf,
+            because the split of a level can leave a node undivided.
+        """
+        rows = self._fitted_stages().encode(self._read_new_rows(X))
+        # A byte for each code, and the leaves (int32) with a temporary copy.
+        row_bytes = self._trees.n_columns + 2 * 4 * self._trees.n_trees
+
+        def leaves(first: int, end: int) -> list[np.ndarray]:
+            return [self._trees.leaves(self._member.tree_codes(rows.block(first, end)))]
+
+        (leaves_of_rows,) = in_blocks(rows.n_rows, row_bytes, leaves)
+        return leaves_of_rows
+
+    @property
+    def max_depth_(self) -> int | None:
+        """Depth of the deepest symmetric tree; None for leaf-wise trees."""
+        check_is_fitted(self)
+        levels = np.diff(self._trees.arrays["first_split"])
+        return int(levels.max(initial=0)) if self._trees.symmetric else None
+
+    @property
+    def split_score_(self) -> str:
+        """Score of the splits: "newton" or "gradient"."""
+        check_is_fitted(self)
+        return self._split_score
+
+    @property
+    def linear_leaves_(self) -> bool:
+        """Whether the leaves are linear functions."""
+        check_is_fitted(self)
+        return self._trees.has_linear_leaves
+
+    @property
+    def chosen_(self) -> dict[str, Any]:
+        """Values of `max_features`, `l2_regularization` and `subsample` that fit used."""
+        check_is_fitted(self)
+        return dict(self._chosen)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Gain of the splits of each feature, scaled to sum 1; zeros without splits."""
+        check_is_fitted(self)
+        gains = self._trees.importances()
+        return gains if self._statistics is None else self._statistics.shared(gains)
 
 
 def _with_leaves_to_try(

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mddf._base.serialization import register_serializable
 from mddf._binning.bins import Bins, join_bins
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._fitted.fitted_model import FittedMember
+from mddf._gradient.losses import Target
 from mddf._gradient.target_encoding import TargetStatistics, with_statistics
 from mddf._gradient.trees import BoostedTrees
 
@@ -17,35 +19,45 @@ from mddf._gradient.trees import BoostedTrees
 _LEAVES_TOGETHER = 2**18
 
 
+@register_serializable("fitted boosting")
 @dataclass(frozen=True)
 class FittedBoosting(FittedMember):
-    """Trees whose leaves add up to raw predictions.
+    """Trees whose leaves add up to raw predictions; `models` has the trees as its only entry.
 
     Attributes
     ----------
-    trees : BoostedTrees
-        All trees; `models` has the same trees in parts.
+    target : ClassificationTarget or RegressionTarget
     statistics : TargetStatistics or None
         Further columns that the trees split, in addition to the columns of the table.
     """
 
-    trees: BoostedTrees = field(kw_only=True)
+    target: Target = field(kw_only=True)
     statistics: TargetStatistics | None = None
 
     @classmethod
     def from_trees(
-        cls, trees: BoostedTrees, unit: float | np.ndarray, statistics: TargetStatistics | None
+        cls, trees: BoostedTrees, target: Target, statistics: TargetStatistics | None
     ) -> FittedBoosting:
-        """Cut the trees into parts; raw predictions are leaf sums times `unit`."""
-        part = trees.arrays["first_leaf"][:-1] // _LEAVES_TOGETHER
+        """Describe trees that were grown for a target."""
+        return cls([trees], trees.n_scores, is_rounded=False, target=target, statistics=statistics)
+
+    @property
+    def trees(self) -> BoostedTrees:
+        trees: BoostedTrees = self.models[0]
+        return trees
+
+    @property
+    def unit(self) -> float | np.ndarray:
+        return self.target.unit
+
+    @property
+    def parts(self) -> list[BoostedTrees]:
+        part = self.trees.arrays["first_leaf"][:-1] // _LEAVES_TOGETHER
         starts = np.flatnonzero(np.diff(part, prepend=-1)).tolist() or [0]
-        parts = [
-            trees.between(first, last)
-            for first, last in zip(starts, [*starts[1:], trees.n_trees], strict=True)
+        return [
+            self.trees.between(first, last)
+            for first, last in zip(starts, [*starts[1:], self.trees.n_trees], strict=True)
         ]
-        return cls(
-            parts, trees.n_scores, unit, is_rounded=False, trees=trees, statistics=statistics
-        )
 
     @property
     def per_mean(self) -> float | np.ndarray:
@@ -82,8 +94,17 @@ class FittedBoosting(FittedMember):
             return amounts
         return np.swapaxes(self.statistics.shared(np.swapaxes(amounts, 0, 1)), 0, 1)
 
+    def prefers_numbers(self, numbers: np.ndarray, used: np.ndarray) -> bool:
+        return False
+
     def vectors(self, rows: EncodedRows, n_jobs: int | None) -> np.ndarray:
-        """Raw predictions; values that overflow become the largest double."""
+        """Raw predictions with offsets; values that overflow become the largest double."""
+        raw = self.trees.raw(self.tree_codes(rows), n_jobs)
+        if rows.offset is not None:
+            raw += rows.offset
+        unit = self.unit
+        if isinstance(unit, float) and unit == 1.0:
+            return raw
         most = np.finfo(np.float64).max
         with np.errstate(over="ignore"):
-            return np.clip(self.trees.raw(self.tree_codes(rows), n_jobs) * self.unit, -most, most)
+            return np.clip(raw * unit, -most, most)

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from mddf._base.docstrings import COMMON, describes_parameters
 from mddf._base.messages import short
 from mddf._base.validation import Within, naming
-from mddf._fitted.base_estimators import TableEstimator
+from mddf._fitted.base_estimators import TableRegressor
 from mddf._fitted.scoring import finite_score
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.custom_loss import CustomLoss, GradientHessian, as_custom_loss
@@ -47,7 +47,7 @@ class Identity(RegressorMixin, BaseEstimator):
 
 
 @describes_parameters(BOOSTING_PARAMETERS, COMMON)
-class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator):
+class GradientBoostingRegressor(GradientBoosting, TableRegressor):
     """Gradient-boosted trees for regression.
 
     Each tree is fitted to the gradients and second derivatives of the loss at the predictions of
@@ -216,7 +216,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         target = RegressionTarget.from_targets(
             loss, weighted, with_weight(weights, weights), tweedie_power=self._variance_power()
         )
-        if self.warm_start and hasattr(self, "_trees"):
+        if self.warm_start and hasattr(self, "_fitted"):
             assert isinstance(self._target, RegressionTarget)
             if target.n_scores == self._target.n_scores:  # checked later
                 target = replace(target, exponent=self._target.exponent, sizes=self._target.sizes)
@@ -281,7 +281,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     @property
     def n_outputs_(self) -> int:
         """Number of targets of each sample."""
-        check_is_fitted(self, "_trees")
+        check_is_fitted(self)
         return self._target.n_scores
 
     def predict(self, X: Any, *, offset: npt.ArrayLike | None = None) -> np.ndarray:
@@ -298,8 +298,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         -------
         ndarray of shape (n_samples,), or (n_samples, n_outputs_) with several targets
         """
-        check_is_fitted(self, "_trees")
-        return self._predict_in_blocks(X, offset=offset)
+        predictions = self._predict_in_blocks(X, offset=offset)
+        return predictions[:, 0] if predictions.shape[1] == 1 else predictions
 
     def staged_predict(
         self, X: Any, *, offset: npt.ArrayLike | None = None

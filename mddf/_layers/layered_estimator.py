@@ -247,54 +247,17 @@ class Layered(TransformerMixin):
         """Numbers of a vector: classes or outputs."""
         raise NotImplementedError
 
-    def _fitted_stages(self) -> FittedStages:
-        """The fitted model."""
-        check_is_fitted(self)
-        return self._fitted
-
-    @property
-    def _binner(self) -> Binner:
-        return self._fitted.binner
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_fitted")
-
     def _counts(self) -> Iterator[tuple[str, int, int]]:
-        fitted = self._fitted
-        width = self._n_columns
-        yield "n_features_in_", self.n_features_in_, fitted.n_raw
-        yield "n_layers_", self.n_layers_, len(fitted.stages)
-        for member in fitted.members:
-            yield "n_columns", member.n_columns, width
-        for block in fitted.trees():
-            yield "width of trees", block.width, width
-            yield "n_added", fitted.n_added, block.n_columns - fitted.n_raw
+        yield from super()._counts()
+        yield "n_layers_", self.n_layers_, len(self._fitted.stages)
+        for member in self._fitted.members:
+            yield "n_columns", member.n_columns, self._n_columns
 
     def _encode(self, X: TableLike, *, all_columns: bool = False) -> NewRows:
         """Rows of X as the members of the stages read them."""
         stages = self._fitted_stages()
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
         return stages.encode(table, all_columns=all_columns)
-
-    def _predict_in_blocks(
-        self, X: TableLike, convert: Conversion | None = None, *, finish: bool = True
-    ) -> np.ndarray:
-        """Predictions for all rows of X, each block of which is converted.
-
-        With `finish` false, they are averages before calibration, in standardised units.
-        """
-        stages = self._fitted_stages()
-        rows = self._encode(X)
-
-        def predict(first: int, end: int) -> list[np.ndarray]:
-            average = RunningAverage(stages)
-            for output in stages.run(rows.block(first, end), self.n_jobs):
-                average.add(output)
-            predictions = average.value()
-            return [stages.finish(predictions) if finish else predictions]
-
-        (predictions,) = in_blocks(rows.n_rows, stages.row_bytes, predict, convert)
-        return predictions
 
     def _staged_predictions(
         self, X: TableLike, convert: Conversion | None = None

@@ -345,7 +345,7 @@ class ForestMember(Member):
         return FittedMember(
             [block for result in models for block in result.trees],
             trainer.task.n_columns,
-            unit=trainer.task.leaf_scale,
+            exponents=trainer.task.leaf_exponents,
         )
 
     def importances(self, models: Sequence[Any]) -> list[np.ndarray]:

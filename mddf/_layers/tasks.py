@@ -68,7 +68,8 @@ class Task(ABC):
     weight: np.ndarray | None  # weights of the samples
     n_classes_per_output: list[int] | None = None  # for classification with several outputs
     leaf_values: Values | ClassOutputs | None = None  # None if leaves hold class shares
-    leaf_scale: float | np.ndarray = 1.0  # unit of the numbers in the leaves
+    # Units of the numbers in the leaves, as powers of two; None: they are 1.
+    leaf_exponents: np.ndarray | None = None
     score: Score | None = None  # decides about members and layers; None for the loss
     score_name: str
     printed_metrics: tuple[str, ...]  # metrics that `verbose` prints for each layer
@@ -465,7 +466,7 @@ class RegressionTask(Task):
         self.weight = weight  # (n_samples,)
         values = Values.from_targets(y, weight)
         self.leaf_values = values
-        self.leaf_scale: float | np.ndarray = np.ldexp(1.0, values.exponents)
+        self.leaf_exponents = values.exponents
 
     def for_rows(self, rows: np.ndarray) -> RegressionTask:
         return RegressionTask(self.target[rows], weights_for_rows(rows, self.weight))
@@ -493,7 +494,9 @@ class RegressionTask(Task):
         return float(self.n_columns)
 
     def forecast_from_sums(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
-        return (sums[:, ::2] + sums[:, 1::2]) / n_trees[:, None] * self.leaf_scale
+        means = (sums[:, ::2] + sums[:, 1::2]) / n_trees[:, None]
+        assert self.leaf_exponents is not None
+        return np.ldexp(means, self.leaf_exponents)
 
     def losses(self, forecast: np.ndarray) -> np.ndarray:
         return squared_errors(forecast, self.target)

@@ -46,23 +46,6 @@ _CALLS_PER_JOB = 8
 _MAX_TREES_BEFORE_DEADLINE = 3
 
 
-class GrowsTrees:
-    """Base class of estimators whose trees can grow on a table that is already binned."""
-
-    def _tree_options(
-        self,
-        n_samples: int,
-        n_features: int,
-        target: Any = None,
-        monotonic: np.ndarray | None = None,
-    ) -> TreeOptions:
-        """Return the kernel's options for trees of a table of this size.
-
-        `target` is the `Values` or `ClassOutputs` to learn, None for the classes of one output.
-        """
-        raise NotImplementedError
-
-
 @dataclass(frozen=True)
 class TreeJob:
     """Trees that are grown alike.
