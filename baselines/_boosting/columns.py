@@ -84,7 +84,6 @@ class LearnerColumns:
         category, code = np.array(indicators, np.int64).reshape(-1, 2).T
         return cls(source, fill, category, code.astype(float), np.array(missing, np.int64))
 
-    @classmethod
     @property
     def sources(self) -> NDArray[np.int64]:
         """Source column of each column."""

@@ -381,10 +381,10 @@ class FittedStages:
         """Yield counts of the trees that must agree: name, value, right value."""
         for member in self.members:
             if member.has_trees:
-                n_columns = member.tree_bins(self.binner.bins_).n_columns + self.n_added
+                n_columns = member.tree_bins(self.binner.bins_).n_columns
                 for trees in member.models:
                     yield "width of trees", trees.width, member.n_columns
-                    yield "columns of trees", trees.n_columns, n_columns
+                    yield "n_added", self.n_added, trees.n_columns - n_columns
 
     def finish(self, average: np.ndarray) -> np.ndarray:
         """Calibrate an average, restore the units of the targets, or apply the link."""

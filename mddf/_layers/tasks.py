@@ -495,8 +495,7 @@ class RegressionTask(Task):
 
     def forecast_from_sums(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
         means = (sums[:, ::2] + sums[:, 1::2]) / n_trees[:, None]
-        assert self.leaf_exponents is not None
-        return np.ldexp(means, self.leaf_exponents)
+        return means if self.leaf_exponents is None else np.ldexp(means, self.leaf_exponents)
 
     def losses(self, forecast: np.ndarray) -> np.ndarray:
         return squared_errors(forecast, self.target)

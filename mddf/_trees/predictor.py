@@ -180,23 +180,13 @@ def leaf_indices(
     trees: Sequence[TreeBlock],
     codes: np.ndarray,
     *,
-    out: np.ndarray | None = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Leaf of every tree that every row ends in: int64 of shape (n_rows, n_trees).
-
-    The result is written to `out`, a C-contiguous array of this shape, if it is given.
-    """
-    if out is None:
-        out = np.empty((len(codes), _count_trees(trees)), np.int64)
-    leaves = [out]
-    if len(trees) > 1:
-        leaves = [np.empty((len(codes), block.n_trees), np.int64) for block in trees]
+    """Leaf of every tree that every row ends in: int64 of shape (n_rows, n_trees)."""
+    leaves = [np.empty((len(codes), block.n_trees), np.int64) for block in trees]
     write = partial(_write_leaf_indices, trees=trees, codes=codes, leaves=leaves)
     in_threads(write, _row_ranges(trees, len(codes), n_jobs), n_jobs)
-    if len(trees) > 1:
-        np.concatenate(leaves, axis=1, out=out)
-    return out
+    return leaves[0] if len(trees) == 1 else np.concatenate(leaves, axis=1)
 
 
 def _write_leaf_indices(

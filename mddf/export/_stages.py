@@ -127,7 +127,7 @@ def _add_forest(graph: Graph, rows: _StageInput, member: FittedMember) -> str:
 
 
 def _add_raw_predictions(graph: Graph, rows: _StageInput, member: FittedBoosting) -> str:
-    raw = _add_raw_sums(graph, rows, member.models, member.statistics)
+    raw = _add_raw_sums(graph, rows, member.parts, member.statistics)
     if isinstance(member.unit, np.ndarray):
         return graph.add("Mul", raw, member.unit)
     exponent = np.frexp(member.unit)[1] - 1  # the unit is a power of two

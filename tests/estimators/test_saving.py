@@ -116,17 +116,23 @@ def forest():
     return RandomForestClassifier(3, max_depth=3, random_state=0).fit(table("numbers"), labels())
 
 
+def stored_member(state):
+    return state["_fitted"]["stages"][0]["members"][0]
+
+
 @pytest.mark.parametrize("name", ["os.system", "", None, ["trees"], 3])
 def test_unknown_parts_are_refused(forest, name):
     state = forest.__getstate__()
-    state["_trees"] = [{**state["_trees"][0], "mddf_type": name}]
+    member = stored_member(state)
+    member["models"] = [{**member["models"][0], "mddf_type": name}]
     with pytest.raises(ValueError, match="no class of mddf is registered"):
         RandomForestClassifier().__setstate__(state)
 
 
 def test_damaged_trees_are_refused(forest):
     state = forest.__getstate__()
-    state["_trees"][0]["nodes"] = state["_trees"][0]["nodes"][:-1]
+    (trees,) = stored_member(state)["models"]
+    trees["nodes"] = trees["nodes"][:-1]
     with pytest.raises(ValueError, match="trees: "):
         RandomForestClassifier().__setstate__(state)
 
@@ -216,9 +222,10 @@ def test_votes_of_missing_learners_are_refused():
 
 def test_trees_of_mapped_files_are_checked_before_they_are_walked(forest, tmp_path):
     state = forest.__getstate__()
-    nodes = state["_trees"][0]["nodes"].copy()
+    (trees,) = stored_member(state)["models"]
+    nodes = trees["nodes"].copy()
     nodes[0] &= ~np.uint64(0xFFFFFFFF)  # the root is its own child
-    state["_trees"][0]["nodes"] = nodes
+    trees["nodes"] = nodes
     joblib.dump(state, tmp_path / "state")
     made = RandomForestClassifier()
     made.__setstate__(joblib.load(tmp_path / "state", mmap_mode="r"))

@@ -141,5 +141,5 @@ def test_recomputed_out_of_bag_sums_equal_the_sums_during_growth(Forest):
     options = {"bootstrap": True, "warm_start": True, "random_state": 0}
     grown = Forest(70, oob_score=True, **options).fit(X, y)
     forest = Forest(70, **options).fit(X, y).set_params(oob_score=True).fit(X, y)
-    for a, b in zip(grown._oob[:2], forest._oob[:2], strict=True):
-        assert np.array_equal(a, b)
+    a, b = (getattr(model, model._oob_name) for model in (grown, forest))
+    np.testing.assert_array_equal(a, b)

@@ -9,6 +9,10 @@ from boosted_cases import answers, both, growth, numbers, problem
 from mddf import GradientBoostingRegressor
 
 
+def stored_trees(state):
+    return state["_fitted"]["stages"][0]["members"][0]["models"][0]
+
+
 @both
 @growth
 def test_saving(Model, grow_policy):
@@ -18,7 +22,8 @@ def test_saving(Model, grow_policy):
     assert np.array_equal(answers(model, X), answers(loaded, X))
     assert repr(loaded) == repr(model)
     state = model.__getstate__()
-    state["_trees"]["arrays"] = state["_trees"]["arrays"] | {"column": np.zeros(1, np.int32)}
+    trees = stored_trees(state)
+    trees["arrays"] = trees["arrays"] | {"column": np.zeros(1, np.int32)}
     with pytest.raises(ValueError, match=r"must|expected"):
         Model.__new__(Model).__setstate__(state)
 
@@ -30,10 +35,11 @@ def test_training_metadata_is_checked(Model, grow_policy):
         for wrong in [np.zeros(3), -1.0, np.nan, np.inf]:
             X, y = problem(Model)
             state = Model(max_iter=3, grow_policy=grow_policy).fit(X, y).__getstate__()
-            arrays = state["_trees"]["arrays"]
+            trees = stored_trees(state)
+            arrays = trees["arrays"]
             if np.ndim(wrong) == 0:
                 wrong = np.append(arrays[name][1:], wrong)
-            state["_trees"]["arrays"] = arrays | {name: wrong}
+            trees["arrays"] = arrays | {name: wrong}
             with pytest.raises(ValueError, match=f"{name} must have"):
                 Model.__new__(Model).__setstate__(state)
 

@@ -31,8 +31,7 @@ ASKED = {"held_out", "importances"}
 
 def codes_of(forest, X):
     """The codes of the rows of X that the trees of a forest use."""
-    ((_, codes),) = forest._code_blocks(forest._read_rows(X), 1)
-    return codes
+    return forest._fitted.encode(forest._read_new_rows(X)).all_rows().codes
 
 
 @dataclass

@@ -62,7 +62,9 @@ def _forests():
     for forest in (RandomForestClassifier, CompletelyRandomForestClassifier):
         name = forest.__name__
         yield name, forest(**SMALL), NUMBERS, WORDS, {}
-        bagged = forest(**SMALL, bootstrap=True, oob_score=accuracy_score, criterion="entropy")
+        bagged = forest(
+            **SMALL, bootstrap=True, oob_score=accuracy_score, warm_start=True, criterion="entropy"
+        )
         yield f"{name}, bagged", bagged, table("frame"), WORDS, {}
         weighted = forest(**SMALL, class_weight={"setosa": 2.0}, warm_start=True)
         yield f"{name}, weighted", weighted, NUMBERS, WORDS, {"sample_weight": WEIGHTS}

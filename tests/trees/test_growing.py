@@ -373,8 +373,7 @@ def test_trees_predict_raw_numbers_if_they_use_few_cells():
 
 def numbers_to_compare(forest, X):
     table = read_table(forest, X, reset=False)
-    used = predictor.columns_used(forest._trees, X.shape[1])
-    return forest._numbers_to_compare(table, used)
+    return forest._fitted._numbers_to_compare(forest._fitted.only_member, table)
 
 
 def test_sums_are_exact_in_any_order(problem):

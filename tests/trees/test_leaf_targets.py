@@ -190,7 +190,7 @@ def test_a_mapped_file_is_read_when_it_is_used(data, tmp_path):
 
 def test_targets_of_other_trees_are_refused(data):
     forest = RandomForestRegressor(3, keep_targets=5, random_state=0).fit(*data)
-    forest._trees = [*forest._trees, *forest._trees]
-    forest._leaf_targets = [(kept, 2 * n) for kept, n in forest._leaf_targets]
+    larger = RandomForestRegressor(4, keep_targets=5, random_state=0).fit(*data)
+    forest._leaf_targets = larger._leaf_targets
     with pytest.raises(ValueError, match=r"kept targets: they must belong to \d+ trees"):
         forest.predict_quantiles(data[0])
