@@ -24,7 +24,7 @@ OTHER_ROWS = (
 )
 
 
-@register_serializable("out-of-bag sums")
+@register_serializable("sums out of bag")
 @dataclass(frozen=True)
 class OutOfBagSums:
     """Predictions of every training row by the trees that did not draw it."""
