@@ -267,7 +267,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
             binner = Binner(max_bins=self.max_bins, n_jobs=self.n_jobs)
             cell_weights = None if weights is None else np.repeat(weights, prod(grid))
             # Cells of a sample are held out together.
-            cells = binner.fit_transform(_cells(X, grid), cell_weights, has_groups=True)
+            cells = binner.fit_transform(_cells(X, grid), cell_weights)
             factors = class_factors(self.class_weight, classes, labels, weights)
             samples = Samples(
                 codes=cells.codes.reshape(n_samples, *grid, -1),

@@ -26,6 +26,8 @@ from mddf._base.types import TableLike
 from mddf._base.validation import COUNT, JOBS, MOST, Within, check_lengths, unchanged_on_failure
 from mddf._binning.binner import Binner
 from mddf._fitted.base_estimators import count_unknown_categories
+from mddf._input.table_warnings import TableWarnings
+from mddf._input.target_copies import TargetCopies
 from mddf._layers.margin_loss import class_margins
 from mddf._targets.target_validation import all_weights, encode_labels, known_labels
 
@@ -129,7 +131,10 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         # 2. Convert the table to numbers, and leave out rows without weight.
         has_weight = has_share(weight)
         binner = Binner(self.categorical_features)
-        binner.learn_kinds(table, None if has_weight.all() else has_weight.astype(float))
+        counted = None if has_weight.all() else has_weight.astype(float)
+        copies = TargetCopies(codes, are_classes=True)
+        warnings = TableWarnings(table, counted, copies, has_groups=True)
+        binner.learn_kinds(table, counted, warnings)
         X = as_numbers(binner, table)
         if not has_weight.all():
             X = X[has_weight]

@@ -19,23 +19,11 @@ from mddf._binning.categories import CategoryEncoder, look_up_all
 from mddf._binning.column_table import ColumnTable, missing_as_n_bins, write_columns
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._binning.high_cardinality import CategoryLevels
-from mddf._binning.unknown_categories import (
-    UnknownColumn,
-    UnknownCounts,
-    expected_share,
-    first_different,
-    warn_of_unknown,
-)
+from mddf._binning.unknown_categories import UnknownCategories, expected_share
 from mddf._input.category_mask import category_mask
 from mddf._input.cell_values import NUMBER
-from mddf._input.sorted_times import follow_dates, is_sorted_by, warn_of_sorted_times
-from mddf._input.subjects import Key, find_subjects, warn_of_subjects
 from mddf._input.table import ArrayTable, Column, ObjectBlock, Table
-from mddf._input.target_copies import TargetCopies, warn_of_copy
-
-# Expected share of unknown categories for stored models that do not hold one. A warning needs
-# twice the expected share: these models warned if half of the rows had an unknown category.
-_FORMER_LIMIT = 0.25
+from mddf._input.table_warnings import TableWarnings
 
 
 @dataclass(frozen=True)
@@ -121,30 +109,18 @@ class Binner:
         table: Table,
         sample_weight: np.ndarray | None = None,
         *,
-        copies: TargetCopies | None = None,
+        warnings: TableWarnings | None = None,
         n_spare: int = 0,
-        has_groups: bool = False,
-        warns_of_time: bool = False,
     ) -> BinnedTable:
         """Learn the bins of a table and code it for growing trees.
 
         A row of weight k counts as k rows. The coded table gets `n_spare` constant columns on the
-        right, to be replaced later. Columns that `copies` finds cause warnings. Unless the user
-        passed groups (`has_groups`), columns that look like repeated subjects cause one, and
-        otherwise, with `warns_of_time`, the first column by which the rows are sorted, for fits
-        that hold rows out at random.
+        right, to be replaced later. `warnings` sees the columns.
         """
         _refuse_codes_folder(table)
         codes, by_column = empty_codes(table.shape[0], table.shape[1] + n_spare)
         places = (_Place(columns, codes, by_column, columns.start) for columns in table.blocks())
-        bins_of_blocks = self._learn(
-            table,
-            places,
-            sample_weight,
-            copies=copies,
-            has_groups=has_groups,
-            warns_of_time=warns_of_time,
-        )
+        bins_of_blocks = self._learn(table, places, sample_weight, warnings)
         self.bins_ = join_bins(*bins_of_blocks)
         return BinnedTable(join_bins(self.bins_, spare_bins(n_spare)), codes, by_column)
 
@@ -153,9 +129,7 @@ class Binner:
         table: Table,
         sample_weight: np.ndarray | None = None,
         *,
-        copies: TargetCopies | None = None,
-        has_groups: bool = False,
-        warns_of_time: bool = False,
+        warnings: TableWarnings | None = None,
     ) -> ColumnTable:
         """Learn the bins of a table as `fit_transform` does, and write its codes to a file.
 
@@ -173,14 +147,7 @@ class Binner:
                     place = _Place.empty(columns, table.shape[0])
                     yield place
 
-            for bins in self._learn(
-                table,
-                places(),
-                sample_weight,
-                copies=copies,
-                has_groups=has_groups,
-                warns_of_time=warns_of_time,
-            ):
+            for bins in self._learn(table, places(), sample_weight, warnings):
                 assert place is not None
                 bins_of_blocks.append(bins)
                 yield from place.file_columns(bins)
@@ -194,10 +161,7 @@ class Binner:
         table: Table,
         places: Iterable[_Place],
         sample_weight: np.ndarray | None,
-        *,
-        copies: TargetCopies | None,
-        has_groups: bool,
-        warns_of_time: bool,
+        warnings: TableWarnings | None,
     ) -> Iterator[Bins]:
         """Learn the bins of blocks of columns, and write their codes to the places.
 
@@ -205,27 +169,17 @@ class Binner:
         """
         if sample_weight is not None and np.all(sample_weight == sample_weight[0]):
             sample_weight = None
-        keys = self.learn_kinds(table, sample_weight)
+        self.learn_kinds(table, sample_weight, warnings)
         rows = drawn_rows(
             self._blocks_of_numbers(table), table.shape[0], table.bin_rows, sample_weight
         )
-        if warns_of_time and not has_groups:
-            sorted_dates = (place for place, read in table.dates.items() if follow_dates(read()))
-            if (sorted_by := next(sorted_dates, None)) is not None:
-                warn_of_sorted_times(sorted_by)
-                warns_of_time = False
         for place in places:
             columns = place.columns
             block = self._block(table, columns)
             self._forget_kinds(block, columns)
-            if copies is not None:
-                for i, n_present in copies.find(block):
-                    warn_of_copy(table.place(columns[i]), n_present)
-            if not has_groups:
-                has_warned = self._warn_of_dependent_rows(
-                    table, block, columns, keys, sample_weight, warns_of_time=warns_of_time
-                )
-                warns_of_time = warns_of_time and not has_warned
+            if warnings is not None:
+                is_numeric = ~self.categorical_[columns.start : columns.stop]
+                warnings.see_block(columns, block, is_numeric)
             yield learn_bins(
                 block,
                 n_categories=self._n_categories(columns),
@@ -422,32 +376,33 @@ class Binner:
         columns: list[int] = np.flatnonzero(is_open).tolist()
         return columns
 
-    def learn_kinds(self, table: Table, weights: np.ndarray | None) -> dict[int, Key]:
-        """Learn kinds and categories of the columns, which `numbers` needs, but no bins.
-
-        Returns the columns of categories that may be subjects.
-        """
-        keys = {}
+    def learn_kinds(
+        self, table: Table, weights: np.ndarray | None, warnings: TableWarnings | None = None
+    ) -> None:
+        """Learn kinds and categories of the columns, which `numbers` needs, but no bins."""
         for c in self.start_kinds(table):
             column = table.column(c)
             self.kinds_[c] = column.kind
-            if self.categorical_[c]:
-                encoder = CategoryEncoder.learn(column, weights, self.max_bins)
-                shared = self.many_levels is None or len(encoder.categories) < self.many_levels
-                encoder.warn(column, weights, self.max_bins if shared else None)
-                if isinstance(self.categorical_features, str):
-                    encoder.warn_of_numbers(column)
-                if not len(encoder.categories):
-                    self.kinds_[c] = None
-                self.encoders_[c] = encoder
-                levels = encoder.levels(column)
-                levels = levels if weights is None or weights.all() else levels[weights > 0]
-                n_levels = len(encoder.categories)
-                self.unknown_limits_[c] = expected_share(levels, n_levels)
-                key = Key.from_codes(np.where(levels < n_levels, levels, -1))
-                if key is not None:
-                    keys[c] = key
-        return keys
+            if not self.categorical_[c]:
+                continue
+            encoder = CategoryEncoder.learn(column, weights, self.max_bins)
+            n_levels = len(encoder.categories)
+            if not n_levels:
+                self.kinds_[c] = None
+            self.encoders_[c] = encoder
+            levels = encoder.levels(column)
+            levels = levels if weights is None or weights.all() else levels[weights > 0]
+            self.unknown_limits_[c] = expected_share(levels, n_levels)
+            if warnings is not None:
+                has_statistics = self.many_levels is not None and n_levels >= self.many_levels
+                warnings.see_categories(
+                    c,
+                    column,
+                    encoder.categories,
+                    levels,
+                    max_codes=None if has_statistics else self.max_bins,
+                    by_type=isinstance(self.categorical_features, str),
+                )
 
     def _blocks_of_numbers(self, table: Table) -> Iterator[np.ndarray]:
         for columns in table.blocks():
@@ -462,41 +417,6 @@ class Binner:
         return np.array(
             [self.encoders_[c].n_codes if c in self.encoders_ else -1 for c in columns]
         )
-
-    def _warn_of_dependent_rows(
-        self,
-        table: Table,
-        block: np.ndarray | sparse.csc_matrix,
-        columns: range,
-        keys: Mapping[int, Key],
-        weights: np.ndarray | None,
-        *,
-        warns_of_time: bool,
-    ) -> bool:
-        """Warn of columns that look like repeated subjects, else of one like times in order.
-
-        `keys` are columns of categories that may be subjects. Returns whether there was a warning.
-        """
-        if not isinstance(block, np.ndarray):
-            return False
-        counted = block if weights is None or weights.all() else block[weights > 0]
-        numeric = np.flatnonzero(~self.categorical_[columns.start : columns.stop]).tolist()
-        numeric = [i for i in numeric if columns[i] not in table.date_parts]
-        names = [table.names[c] if table.names is not None else "" for c in columns]
-        candidates: dict[int, Key | None] = {
-            i: Key.from_numbers(counted[:, i], names[i]) for i in numeric
-        }
-        candidates |= {i: keys[c] for i, c in enumerate(columns) if c in keys}
-        subjects = find_subjects(counted, candidates, names)
-        for i, key in subjects.items():
-            warn_of_subjects(table.place(columns[i]), key)
-        if subjects or not warns_of_time:
-            return bool(subjects)
-        for i in numeric:
-            if is_sorted_by(block[:, i]):
-                warn_of_sorted_times(table.place(columns[i]))
-                return True
-        return False
 
     def _forget_kinds(self, block: np.ndarray | sparse.csc_matrix, columns: range) -> None:
         """Mark numeric columns without any value as columns without a kind."""
@@ -595,30 +515,21 @@ class Binner:
         for c in counts:
             column = table.column(c)
             if not self.is_missing(column, c):
-                counts[c] = int(np.count_nonzero(self._is_unknown(column, c)))
+                counts[c] = int(np.count_nonzero(self.encoders_[c].is_unknown(column)))
         return counts
 
-    def _is_unknown(self, column: Column, c: int) -> np.ndarray:
-        """Mark cells with a category that was not in the training table."""
-        encoder = self.encoders_[c]
-        return encoder.levels(column) > len(encoder.categories)
-
     def _watch(self, table: Table, unknown: Mapping[int, int]) -> None:
-        """Warn of columns with far more unknown categories than expected, once for each column."""
-        counts: UnknownCounts = self.__dict__.setdefault("_unknown_counts", UnknownCounts())
-        reported = []
-        for c, share in counts.add(table.shape[0], unknown, self._unknown_limit).items():
-            column = table.column(c)
-            examples = first_different(column.values[self._is_unknown(column, c)])
-            limit = self._unknown_limit(c)
-            reported.append(UnknownColumn(table.place(c), share, limit, examples))
-        warn_of_unknown(reported)
+        """Count unknown categories of rows to predict."""
 
-    def _unknown_limit(self, c: int) -> float:
-        return vars(self).get("unknown_limits_", {}).get(c, _FORMER_LIMIT)
+        def values_of(c: int) -> np.ndarray:
+            column = table.column(c)
+            return column.values[self.encoders_[c].is_unknown(column)]
+
+        watched: UnknownCategories = self.__dict__.setdefault("_unknown", UnknownCategories())
+        watched.see(table, unknown, self.unknown_limits_, values_of)
 
     def __getstate__(self) -> dict[str, object]:
-        state = {name: value for name, value in vars(self).items() if name != "_unknown_counts"}
+        state = {name: value for name, value in vars(self).items() if name != "_unknown"}
         if "encoders_" in state:
             state["encoders_"] = {c: encoder.encoder for c, encoder in self.encoders_.items()}
         return state

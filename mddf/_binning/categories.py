@@ -10,15 +10,10 @@ from itertools import chain, repeat
 import numpy as np
 from sklearn.preprocessing import OrdinalEncoder
 
-from mddf._base.messages import warn
 from mddf._input.cell_values import missing_cells
 from mddf._input.table import Column, Factors, ObjectBlock
 from mddf._targets.weights import summed_weights
 
-# A warning that the values of a column hardly ever repeat needs this many rows and more than this
-# share of distinct values, as the finding "free text" of `check` does: most rows are then alone.
-_MANY_ROWS = 100
-_MANY_VALUES = 0.5
 # Up to this many numbers are looked up in a dict: scikit-learn's encoder takes longer to check
 # its input.
 _FEW_ROWS = 100
@@ -171,36 +166,9 @@ class CategoryEncoder:
     def _code_of_level(self) -> np.ndarray:
         return np.append(self.look_up(self.categories), [np.nan, np.nan])
 
-    def warn(self, column: Column, weights: np.ndarray | None, max_codes: int | None) -> None:
-        """Warn if the values of a column hardly ever repeat, or are more than the codes."""
-        missing = column.missing if weights is None else column.missing[weights > 0]
-        n_present = len(missing) - np.count_nonzero(missing)
-        n = len(self.categories)
-        if n_present >= _MANY_ROWS and n > _MANY_VALUES * n_present:
-            warn(
-                f"column {column.place} has {n} categories in {n_present} rows: trees learn "
-                "little from values that hardly ever repeat; leave the column out, or turn its "
-                "words into numbers in a pipeline, such as TfidfVectorizer and TruncatedSVD",
-                kind=f"categories that hardly ever repeat in column {column.place}",
-            )
-        elif max_codes is not None and n > max_codes:
-            warn(
-                f"column {column.place} has {n} categories, more than max_bins={max_codes}: "
-                "the rarest of them share a bin",
-                kind=f"more categories than bins in column {column.place}",
-            )
-
-    def warn_of_numbers(self, column: Column) -> None:
-        """Warn of text that is mostly numbers, unless its type is categorical."""
-        n = len(self.categories)
-        n_numbers = sum(map(_is_number, map(str, self.categories)))
-        if column.type.is_plain_text and 2 * n_numbers > n:
-            warn(
-                f"column {column.place} is text and taken as categories, but {n_numbers} of "
-                f"its {n} values are numbers: turn it into numbers or, if they are names, into a "
-                "categorical type",
-                kind=f"text that is mostly numbers in column {column.place}",
-            )
+    def is_unknown(self, column: Column) -> np.ndarray:
+        """Mark cells with a category that was not in the training table."""
+        return self.levels(column) > len(self.categories)
 
 
 def _new_encoder(max_codes: int) -> OrdinalEncoder:
@@ -243,14 +211,6 @@ def _fitted_encoder(column: Column, weights: np.ndarray | None, max_codes: int) 
     places = np.searchsorted(categories, values[is_present])
     totals = summed_weights(places, weights[counted][is_present], len(categories))
     return _encoder_with_largest(categories, totals, max_codes)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def look_up_all(

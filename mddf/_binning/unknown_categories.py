@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from scipy.special import bdtrc
 
 from mddf._base.messages import short, warn
+from mddf._input.table import Table
 
 # A warning needs a share that chance explains with less than this probability. With 0.02, a single
 # row is reported if there were at least 50 training rows, none with a category of its own.
@@ -21,49 +21,61 @@ _AT_LEAST = 0.02
 _N_EXAMPLES = 3
 
 
-@dataclass(frozen=True)
-class UnknownColumn:
-    """A column of new rows with a larger share of unknown categories than expected."""
+class UnknownCategories:
+    """Unknown categories in the predictions of a model since it was loaded."""
 
-    place: str
-    share: float
-    expected: float
-    examples: Sequence[object]
+    def __init__(self) -> None:
+        self._n_rows = 0
+        self._counts: dict[int, int] = {}  # rows with an unknown category, by column
+        self._warned: set[int] = set()
 
-
-@dataclass
-class UnknownCounts:
-    """Unknown categories in the predictions of a model since it was loaded.
-
-    `unknown` maps each column to its number of rows with an unknown category; `warned` holds the
-    columns that a warning has named.
-    """
-
-    n_rows: int = 0
-    unknown: dict[int, int] = field(default_factory=dict)
-    warned: set[int] = field(default_factory=set)
-
-    def add(
-        self, n_rows: int, unknown: Mapping[int, int], expected: Callable[[int], float]
-    ) -> dict[int, float]:
-        """Count the rows of a prediction; return the columns to warn of and their shares.
+    def see(
+        self,
+        table: Table,
+        unknown: Mapping[int, int],
+        expected: Mapping[int, float],
+        values_of: Callable[[int], np.ndarray],
+    ) -> None:
+        """Warn of columns with far more unknown categories than expected, once for each column.
 
         The rows of all predictions so far are also tested together, for services that predict one
-        row at a time. `expected` is a function from a column to its expected share.
+        row at a time.
+
+        Parameters
+        ----------
+        table : Table
+            Rows of a prediction.
+        unknown : mapping of int to int
+            For some columns, the number of rows with an unknown category.
+        expected : mapping of int to float
+            Largest expected share of these rows.
+        values_of : callable
+            Function from a column to its unknown values.
         """
-        self.n_rows += n_rows
-        new_shares = {}
+        n_rows = table.shape[0]
+        self._n_rows += n_rows
+        places = []
+        texts = []
         for c, n_unknown in unknown.items():
-            self.unknown[c] = self.unknown.get(c, 0) + n_unknown
-            if c in self.warned:
+            self._counts[c] = self._counts.get(c, 0) + n_unknown
+            totals = ((n_unknown, n_rows), (self._counts[c], self._n_rows))
+            shares = [total / n for total, n in totals if is_far_above(total, n, expected[c])]
+            if c in self._warned or not shares:
                 continue
-            limit = expected(c)
-            totals = ((n_unknown, n_rows), (self.unknown[c], self.n_rows))
-            shares = [total / n for total, n in totals if is_far_above(total, n, limit)]
-            if shares:
-                new_shares[c] = shares[0]
-                self.warned.add(c)
-        return new_shares
+            self._warned.add(c)
+            place = table.place(c)
+            places.append(place)
+            texts.append(
+                f"column {place}: {100 * shares[0]:.3g}% of the rows, such as "
+                f"{', '.join(map(short, first_different(values_of(c))))} "
+                f"(at most {100 * expected[c]:.2g}% expected)"
+            )
+        if texts:
+            warn(
+                "rows hold categories that fit did not see, which are treated as missing; "
+                + "; ".join(texts),
+                kind="unknown categories in columns " + "; ".join(places),
+            )
 
 
 def expected_share(levels: np.ndarray, n_levels: int) -> float:
@@ -100,20 +112,3 @@ def first_different(values: np.ndarray) -> list[object]:
         if len(different) == _N_EXAMPLES:
             break
     return list(different)
-
-
-def warn_of_unknown(columns: Sequence[UnknownColumn]) -> None:
-    """Warn of columns with unknown categories, in one warning."""
-    if not columns:
-        return
-    listed = [
-        f"column {column.place}: {100 * column.share:.3g}% of the rows, such as "
-        f"{', '.join(map(short, column.examples))} "
-        f"(at most {100 * column.expected:.2g}% expected)"
-        for column in columns
-    ]
-    warn(
-        "rows hold categories that fit did not see, which are treated as missing; "
-        + "; ".join(listed),
-        kind="unknown categories in columns " + "; ".join(column.place for column in columns),
-    )

@@ -46,6 +46,7 @@ from mddf._forest.parameters import (
 from mddf._forest.partial_dependence import average_over_unknown
 from mddf._forest.trees import ForestTree
 from mddf._input.reading import read_table
+from mddf._input.table_warnings import TableWarnings
 from mddf._input.target_copies import TargetCopies
 from mddf._resampling.folds import check_groups
 from mddf._resampling.sampling import RowGroups, canonical_order, plan_sampling, row_hashes
@@ -154,9 +155,8 @@ class Forest(TableEstimator, Generic[TargetT]):
             else:
                 binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
                 copies = TargetCopies(y, are_classes=is_classifier(self))
-                binned = binner.fit_transform(
-                    table, weights, copies=copies, has_groups=groups is not None
-                )
+                warnings = TableWarnings(table, weights, copies, has_groups=groups is not None)
+                binned = binner.fit_transform(table, weights, warnings=warnings)
             rows = TrainingRows(binned, target, weights, group_numbers)
             # 3. Begin with the trees of the earlier fit, or without trees.
             if continues:

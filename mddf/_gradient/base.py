@@ -65,6 +65,7 @@ from mddf._gradient.validation_set import ValidationSet, warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._input.reading import read_table
 from mddf._input.table import Table
+from mddf._input.table_warnings import TableWarnings
 from mddf._input.target_copies import TargetCopies
 from mddf._resampling.folds import ask_for_groups, gives_folds, group_numbers
 from mddf._resampling.time_order import X_for_splitter, time_column
@@ -314,13 +315,14 @@ class GradientBoosting(BoostingParameters, TableEstimator):
         """Fit a binner to a table, and bin the table, in a file if the user named a folder."""
         binner = Binner(self.categorical_features, self.max_bins, self.n_jobs, FEWEST_LEVELS)
         fit_binner = binner.fit_transform if table.codes_folder is None else binner.fit_to_file
-        binned: BinnedTable | ColumnTable = fit_binner(
+        warnings = TableWarnings(
             table,
             weights,
-            copies=TargetCopies(y, are_classes=is_classifier(self)),
+            TargetCopies(y, are_classes=is_classifier(self)),
             has_groups=has_groups,
             warns_of_time=bool(self.early_stopping),
         )
+        binned: BinnedTable | ColumnTable = fit_binner(table, weights, warnings=warnings)
         return binner, binned
 
     def _holds_out(self, n_rows: int, target: Target) -> bool:

@@ -27,6 +27,7 @@ from mddf._fitted.fitted_model import FittedStages, RunningAverage
 from mddf._gradient.elapsed_days import helpful_days
 from mddf._input.reading import read_table
 from mddf._input.table import Table
+from mddf._input.table_warnings import TableWarnings
 from mddf._input.target_copies import TargetCopies
 from mddf._layers.checkpoints import Checkpoint, description
 from mddf._layers.seeds import Seeds
@@ -197,13 +198,15 @@ class Layered(TransformerMixin):
     ) -> BinnedInputs:
         """Bin the table, with spare columns on the right."""
         binner = Binner(self.categorical_features, self.max_bins, self.n_jobs, many_levels)
-        table = binner.fit_transform(
+        warnings = TableWarnings(
             inputs.table,
             inputs.sample_weight,
-            copies=TargetCopies(inputs.y, are_classes=is_classifier(self)),
-            n_spare=n_spare,
+            TargetCopies(inputs.y, are_classes=is_classifier(self)),
             has_groups=inputs.groups is not None or gives_folds(self.cv),
             warns_of_time=True,
+        )
+        table = binner.fit_transform(
+            inputs.table, inputs.sample_weight, warnings=warnings, n_spare=n_spare
         )
         return BinnedInputs(binner, table, Seeds.from_random_state(self.random_state))
 

@@ -111,15 +111,6 @@ def test_missing_values_and_empty_columns_are_not_unknown():
         model.predict(missing)
 
 
-def test_a_model_of_an_earlier_version_warns_of_large_shares():
-    X = table()
-    model = RandomForestClassifier(3).fit(X, np.arange(200) % 2)
-    del model._binner.unknown_limits_
-    model.predict(with_share(X, 0.3))
-    with pytest.warns(UserWarning, match="at most 25% expected"):
-        model.predict(with_share(X, 0.9))
-
-
 def test_expected_share():
     levels = np.array([0, 0, 1, 2, 4, 4])  # 4 levels: 4 marks missing values
     assert expected_share(levels, 4) == pytest.approx((2 + 2 * np.sqrt(2) + 1) / 8)
