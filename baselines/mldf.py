@@ -15,12 +15,12 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.array_hash import hash_of_arrays
 from mddf._base.elementary import log
-from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short
 from mddf._base.types import TableLike
 from mddf._base.validation import Within, finite
-from mddf._fitted.base_estimators import takes_outputs
+from mddf._fitted.base_estimators import tags_of_outputs
 from mddf._fitted.vector_layout import columns_of
 from mddf._layers.cascade_plan import LayerFolds
 from mddf._layers.checkpoints import Checkpoint, fit_inputs
@@ -270,7 +270,7 @@ class MLDFClassifier(LayeredClassifier):
         self.n_labels_ = task.n_columns
         self._fitted = stages_with_reuse(binned.binner, grown.stages, n_added)
         self.stop_reason_ = grown.stop_reason
-        self._seen = fingerprint(trainer.table.codes[:, : trainer.n_features])
+        self._seen = hash_of_arrays(trainer.table.codes[:, : trainer.n_features])
         self.n_layers_ = len(grown.stages)
         self.history_ = stopper.history(HISTORY)
         probabilities = np.minimum(grown.vectors[-1].mean(axis=0), 1.0)
@@ -369,7 +369,7 @@ class MLDFClassifier(LayeredClassifier):
         return np.array(names, dtype=object)
 
     def __sklearn_tags__(self) -> Tags:
-        return takes_outputs(super().__sklearn_tags__())
+        return tags_of_outputs(super().__sklearn_tags__())
 
     def _counts(self) -> Iterator[tuple[str, int, int]]:
         yield "classes_", len(self.classes_), self.n_labels_

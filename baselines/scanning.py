@@ -14,7 +14,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._base.fingerprint import fingerprint
+from mddf._base.array_hash import hash_of_arrays
 from mddf._base.parallel import progress_bar
 from mddf._base.serialization import Saved
 from mddf._base.types import TableLike
@@ -301,7 +301,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
             self._specs = specs
             self._binner = binner
             self._trees = trees
-            self._seen = fingerprint(cells.codes)
+            self._seen = hash_of_arrays(cells.codes)
             return features
 
     def _draw_entropy(self) -> list[int]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replaced_file(path: Path) -> Iterator[Path]:
     """Yield a temporary file of the same folder that replaces `path` if the block succeeds.
 
     The contents are on the disk before the file is replaced, so that a crash leaves the old or the

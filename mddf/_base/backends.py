@@ -179,7 +179,7 @@ def _submit(backend: Any, task: Task, check_scheduler: bool = False) -> Any:
         return value
 
     return client.submit(
-        _call,
+        _run_task,
         function,
         *map(argument_to_send, arguments),
         **options,
@@ -203,5 +203,5 @@ def _wait_for_result(backend: Any, running: _RunningTask) -> Any:
     raise AssertionError
 
 
-def _call(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+def _run_task(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     return function(*arguments, **options)

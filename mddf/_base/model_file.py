@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 import sklearn
 
-from mddf._base.atomic import replacing
+from mddf._base.atomic import replaced_file
 from mddf._base.plain_objects import Decoder, Encoder, bytes_of, describe_array, dtype_of
 
 # Bytes above 127 and both kinds of line ends show transfers as text.
@@ -119,7 +119,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> bool((mddf.load(path).predict(X) == forest.predict(X)).all())
     True
     """
-    write_model(path, model, {})
+    save_with_notes(path, model, {})
 
 
 def load(
@@ -155,15 +155,15 @@ def load(
     >>> mddf.load(path).n_estimators
     2
     """
-    return read_model(path, mapped=mapped, trusted=trusted)[0]
+    return load_with_notes(path, mapped=mapped, trusted=trusted)[0]
 
 
-def write_model(path: str | os.PathLike[str], model: Any, notes: dict[str, Any]) -> None:
+def save_with_notes(path: str | os.PathLike[str], model: Any, notes: dict[str, Any]) -> None:
     """Save a model with notes, of the types of JSON."""
     encoder = Encoder()
     encoded = encoder.encode(model)
     header = {
-        "versions": _versions(),
+        "versions": _library_versions(),
         "fingerprint": fingerprint(model),
         "notes": notes,
         "model": encoded,
@@ -173,13 +173,13 @@ def write_model(path: str | os.PathLike[str], model: Any, notes: dict[str, Any])
     parts = list(_aligned([_SIZES.pack(_VERSION, len(text)) + text], offset=_START.size))
     parts += _aligned(map(bytes_of, encoder.arrays), offset=0)
     n_bytes = _START.size + sum(map(len, parts))
-    with replacing(Path(path)) as new_path, open(new_path, "wb") as file:
-        file.write(_START.pack(_MARK, n_bytes, _checksum(n_bytes, parts)))
+    with replaced_file(Path(path)) as new_path, open(new_path, "wb") as file:
+        file.write(_START.pack(_MARK, n_bytes, _file_checksum(n_bytes, parts)))
         for part in parts:
             file.write(part)
 
 
-def _versions() -> dict[str, str]:
+def _library_versions() -> dict[str, str]:
     return {
         "mddf": import_module("mddf").__version__,
         "python": platform.python_version(),
@@ -197,14 +197,14 @@ def _aligned(parts: Any, offset: int) -> Iterator[bytes | memoryview]:
         offset += -offset % _ALIGNMENT
 
 
-def _checksum(n_bytes: int, parts: Sequence[bytes | memoryview]) -> bytes:
+def _file_checksum(n_bytes: int, parts: Sequence[bytes | memoryview]) -> bytes:
     digest = blake2b(struct.pack("<8sQ", _MARK, n_bytes), digest_size=32)
     for part in parts:
         digest.update(part)
     return digest.digest()
 
 
-def read_model(
+def load_with_notes(
     path: str | os.PathLike[str], *, mapped: bool = False, trusted: Sequence[str] = ()
 ) -> tuple[Any, dict[str, Any]]:
     """Load a model and its notes."""
@@ -220,7 +220,7 @@ def read_model(
             data = np.fromfile(file, np.uint8)
     view = memoryview(data)
     _, _, checksum = _START.unpack(start)
-    if len(view) != n_bytes or _checksum(n_bytes, [view[_START.size :]]) != checksum:
+    if len(view) != n_bytes or _file_checksum(n_bytes, [view[_START.size :]]) != checksum:
         raise ModelFileError(f"{path} is damaged: its checksum is wrong; restore it from a copy")
     version, n_header = _SIZES.unpack_from(view, _START.size)
     first = _START.size + _SIZES.size

@@ -128,7 +128,7 @@ def to_plain(value: Any) -> Any:
     """Replace instances of registered classes by dicts, also inside lists, tuples and dicts."""
     kind = type(value)
     if kind in _names:
-        return {_TYPE: _names[kind], **to_plain(_state_of(value))}
+        return {_TYPE: _names[kind], **to_plain(_attributes_of(value))}
     if kind in (list, tuple):
         return kind(map(to_plain, value))
     if kind is dict:
@@ -136,7 +136,7 @@ def to_plain(value: Any) -> Any:
     return value
 
 
-def _state_of(value: Any) -> dict[str, object]:
+def _attributes_of(value: Any) -> dict[str, object]:
     """Attributes of an object; fields of a dataclass, without the properties that it caches."""
     if is_dataclass(value) and type(value).__getstate__ is object.__getstate__:
         return {field.name: getattr(value, field.name) for field in fields(value)}

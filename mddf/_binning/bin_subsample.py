@@ -14,7 +14,7 @@ _FIRST_MULTIPLIER = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND_MULTIPLIER = np.uint64(0x94D049BB133111EB)
 
 
-def drawn_rows(
+def rows_for_bins(
     blocks: Iterable[np.ndarray], n_rows: int, n_enough: int | None, weight: np.ndarray | None
 ) -> np.ndarray | None:
     """Draw `n_enough` rows to find bins on, in ascending order; None for all rows.

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from mddf._base.messages import short
 from mddf._base.serialization import register_serializable
-from mddf._binning.bin_subsample import drawn_rows
+from mddf._binning.bin_subsample import rows_for_bins
 from mddf._binning.binned_table import BinnedTable, coded_table, empty_codes, spare_bins
 from mddf._binning.bins import Bins, apply_bins, join_bins, learn_bins
 from mddf._binning.categories import CategoryEncoder, look_up_all
@@ -170,7 +170,7 @@ class Binner:
         if sample_weight is not None and np.all(sample_weight == sample_weight[0]):
             sample_weight = None
         self.learn_kinds(table, sample_weight, warnings)
-        rows = drawn_rows(
+        rows = rows_for_bins(
             self._blocks_of_numbers(table), table.shape[0], table.bin_rows, sample_weight
         )
         for place in places:

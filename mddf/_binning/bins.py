@@ -72,12 +72,12 @@ def join_bins(*parts: Bins) -> Bins:
     return Bins(
         np.concatenate([bins.edges for bins in parts]),
         np.concatenate([bins.values for bins in parts]),
-        _starts(counts),
+        _bin_starts(counts),
         np.concatenate([bins.categorical for bins in parts]),
     )
 
 
-def _starts(counts: np.ndarray) -> np.ndarray:
+def _bin_starts(counts: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
@@ -150,7 +150,7 @@ def _bins_of_sparse(X: sparse.csc_matrix, max_bins: int, n_jobs: int | None) -> 
         return bins
     dense_bins = find_bins(X[:, has_many].toarray(), max_bins=max_bins, n_jobs=n_jobs)
     counts[has_many] = np.diff(dense_bins.start)
-    start = _starts(counts)
+    start = _bin_starts(counts)
     is_dense = np.repeat(has_many, counts)
     edges = np.empty(start[-1])
     edges[is_dense] = dense_bins.edges
@@ -252,7 +252,7 @@ def _by_columns(
     edges, values, counts = (
         results[0] if len(results) == 1 else map(np.concatenate, zip(*results, strict=True))
     )
-    start = _starts(counts)
+    start = _bin_starts(counts)
     return Bins(edges, values, start, np.zeros(X.shape[1], np.uint8))
 
 

@@ -19,14 +19,14 @@ from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
 from mddf._clusters.shard_bins import ShardWeights, bin_shard, in_any_shard
 from mddf._clusters.shard_inputs import RowsOfUser, encode_shard_labels, gather_weights
-from mddf._gradient.base import GradientBoosting, HeldOut
+from mddf._gradient.base import FitRows, GradientBoosting
 from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.dataset import BoostingRows, ValidationRows
 from mddf._gradient.losses import (
     QUANTILE_LOSSES,
     BoostingTarget,
     RegressionTarget,
-    Target,
+    TargetKind,
     check_targets,
 )
 from mddf._gradient.options import NEWTON
@@ -97,7 +97,7 @@ class ShardRows(BoostingRows):
     def draw_keys(self) -> np.ndarray:
         return self.keys
 
-    def least_loss(self, target: Target) -> float:
+    def least_loss(self, target: TargetKind) -> float:
         """Mean least loss over all shards, not to the last bit: it is used in warnings only."""
         weights = self.train_weights
         total = float(len(self.train) if weights is None else weights.sum())
@@ -213,7 +213,7 @@ def fit_boosting_shard(
         )
     # 4. Grow the trees.
     model._entropy = entropy
-    fitted = model._boost(HeldOut(rows), target.kind, binner, None)
+    fitted = model._boost(FitRows(rows), target.kind, binner, None)
     if has_validation_set and len(rows.held_out) and len(rows.train):
         warn_of_no_gain(rows, fitted["validation_score_"], fitted["train_score_"], table)
     attributes = model._target_attributes(target.kind)

@@ -19,7 +19,7 @@ _COLLECTION = "a Dask array or a Dask data frame"
 _changing_options = Lock()
 
 
-def is_frame(collection: Any) -> bool:
+def is_dask_frame(collection: Any) -> bool:
     """Whether a Dask collection is a data frame or a series."""
     return (
         hasattr(collection, "to_delayed")
@@ -36,7 +36,7 @@ def refuse_other_than_collections(name: str, value: Any) -> None:
 
 def row_chunks(X: Any) -> tuple[float, ...]:
     """Number of rows of each part of X; 1 for each part if the numbers are not known."""
-    if is_frame(X):
+    if is_dask_frame(X):
         return (1.0,) * X.npartitions
     sizes = X.chunks[0]
     return (1.0,) * len(sizes) if np.isnan(sizes).any() else tuple(map(float, sizes))
@@ -50,7 +50,7 @@ def parts_of(named: dict[str, Any]) -> list[Any]:
     """
     names = list(named)
     X = _with_whole_rows(names[0], named[names[0]])
-    columns = [_frame_parts(X) if is_frame(X) else X.to_delayed().ravel()]
+    columns = [_frame_parts(X) if is_dask_frame(X) else X.to_delayed().ravel()]
     for name in names[1:]:
         collection = named[name]
         if collection is None:
@@ -67,7 +67,7 @@ def parts_of(named: dict[str, Any]) -> list[Any]:
 def _with_whole_rows(name: str, X: Any) -> Any:
     """Features in chunks that have all columns."""
     refuse_other_than_collections(name, X)
-    if is_frame(X):
+    if is_dask_frame(X):
         if not hasattr(X, "columns"):
             raise ValueError(f"{name} must have two dimensions, got a series")
         return X
@@ -93,10 +93,10 @@ def _frame_parts(frame: Any) -> Sequence[Any]:
 
 
 def _aligned_parts(name: str, collection: Any, X: Any) -> Sequence[Any]:
-    if is_frame(collection):
+    if is_dask_frame(collection):
         parts = _frame_parts(collection)
     else:
-        rows = () if is_frame(X) else X.chunks[0]
+        rows = () if is_dask_frame(X) else X.chunks[0]
         are_known = bool(rows) and not np.isnan([*rows, *collection.chunks[0]]).any()
         if are_known and sum(rows) == sum(collection.chunks[0]) and rows != collection.chunks[0]:
             collection = collection.rechunk({0: rows})
@@ -174,7 +174,7 @@ def predicted(X: Any, model: Any, method: Callable[[Any, Any], Any], example: An
     X = _with_whole_rows("X", X)
     delayed_model = dask.delayed(model)
     none = example[:0]
-    if is_frame(X):
+    if is_dask_frame(X):
         meta = _like_frame(none, X._meta.iloc[:0], example)
         return X.map_partitions(_predict_frame, delayed_model, method, example, meta=meta)
     options: dict[str, Any] = {"drop_axis": 1}

@@ -24,7 +24,7 @@ from mddf._clusters.shard_bins import ShardWeights, bin_shard, in_any_shard
 from mddf._clusters.shard_inputs import RowsOfUser, encode_shard_labels, gather_weights
 from mddf._forest.base import Forest
 from mddf._forest.base_classifier import BaseForest
-from mddf._forest.base_regressor import BaseForestRegressor, check_counts
+from mddf._forest.base_regressor import BaseForestRegressor, check_poisson_targets
 from mddf._forest.growth import ForestState
 from mddf._forest.parameters import ENTROPIES
 from mddf._input.reading import read_table
@@ -229,7 +229,7 @@ def _read_target(
     ends = np.array([counted.min(), counted.max()]) if len(counted) else np.zeros(0)
     ends = communicator.gather_array(ends)
     if model.criterion == "poisson":
-        check_counts(ends[:, None], None)
+        check_poisson_targets(ends[:, None], None)
     bound = np.abs(ends[:, None]).max(axis=0)
     return Values.from_bound(values, bound), row_weights(sample_weights, None, np.zeros(0))
 

@@ -54,7 +54,7 @@ def check_output(
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary file that replaces `path`, also removed if a signal ends the process."""
-    with _exit_on_signals(), atomic.replacing(path) as new_path:
+    with _exit_on_signals(), atomic.replaced_file(path) as new_path:
         yield new_path
 
 
@@ -165,7 +165,7 @@ def write_model(path: Path, contents: StoredModel) -> None:
         "facts": contents.facts,
     }
     with _exit_on_signals():
-        model_file.write_model(path, contents.model, notes)
+        model_file.save_with_notes(path, contents.model, notes)
 
 
 def read_model(path: Path) -> StoredModel:
@@ -178,7 +178,7 @@ def read_model(path: Path) -> StoredModel:
     from mddf._schema.schema import Schema
 
     try:
-        model, notes = model_file.read_model(path)
+        model, notes = model_file.load_with_notes(path)
     except (OSError, ImportError, model_file.ModelFileError) as error:
         raise SystemExit(str(error)) from None
     if not notes:

@@ -13,8 +13,8 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.array_hash import hash_of_arrays
 from mddf._base.elementary import log
-from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import nearest, warn
 from mddf._base.serialization import check_counts, restored_state, stored_state
 from mddf._base.types import TableLike
@@ -232,7 +232,7 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
         return self.classes_[by_output.argmax(axis=1)]
 
 
-def takes_outputs(tags: Tags) -> Tags:
+def tags_of_outputs(tags: Tags) -> Tags:
     """Tags of a classifier that takes several labels or outputs."""
     tags.classifier_tags.multi_label = True
     tags.target_tags.multi_output = True
@@ -250,7 +250,7 @@ class TableRegressor(RegressorMixin, TableEstimator):
 
 def warn_of_seen(codes: np.ndarray, fingerprint_of_fit: str | None) -> None:
     """Warn that features are not out-of-fold, if the rows have the codes of the fit."""
-    if fingerprint(codes) == fingerprint_of_fit:
+    if hash_of_arrays(codes) == fingerprint_of_fit:
         warn(
             "transform was given the table that the model was fitted on: these features are "
             "not out-of-fold, and another model trained on them would trust them too much; "

@@ -23,7 +23,7 @@ from mddf._fitted.batching import Conversion, in_blocks
 from mddf._fitted.calibration import UNCALIBRATED, Calibration, sharpened
 from mddf._fitted.vector_layout import bounded, columns_of, combine, rounded, select_columns
 from mddf._input.table import Table
-from mddf._targets.kernel_targets import Units, in_units_of_y
+from mddf._targets.kernel_targets import TargetScaling, in_units_of_y
 from mddf._trees import predictor
 
 
@@ -211,7 +211,7 @@ class FittedStages:
     # they are the mean of the last stage's columns.
     weighs_members: bool = False
     calibration: Calibration = UNCALIBRATED
-    units: Units | None = None  # of standardised targets
+    units: TargetScaling | None = None  # of standardised targets
     # In gradient boosting, turns raw predictions into probabilities or numbers.
     link: Link | None = None
     # Largest absolute value in the input of members other than forests.

@@ -14,7 +14,7 @@ from sklearn.base import _fit_context, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._base.fingerprint import fingerprint
+from mddf._base.array_hash import hash_of_arrays
 from mddf._base.messages import short, warn
 from mddf._base.types import TableLike
 from mddf._base.validation import (
@@ -33,7 +33,7 @@ from mddf._fitted.base_estimators import TableEstimator
 from mddf._fitted.batching import in_blocks
 from mddf._fitted.fitted_model import FittedMember, one_stage
 from mddf._forest import out_of_bag
-from mddf._forest.growth import DrawnTrees, ForestState, Target, TargetT, TrainingRows
+from mddf._forest.growth import DrawnTrees, ForestState, ForestTarget, TargetT, TrainingRows
 from mddf._forest.out_of_bag import DrawFingerprints, OutOfBagSums
 from mddf._forest.parameters import (
     CONSTRAINTS,
@@ -262,7 +262,7 @@ class Forest(TableEstimator, Generic[TargetT]):
                 f"trees grown so far, got {self.n_estimators}"
             )
         if self.oob_score and self._oob is not None:
-            rows_fingerprint = fingerprint(rows.table.codes, rows.target.key)
+            rows_fingerprint = hash_of_arrays(rows.table.codes, rows.target.key)
             if self._oob.fingerprint != rows_fingerprint:
                 raise ValueError(out_of_bag.OTHER_ROWS)
 
@@ -327,7 +327,7 @@ class Forest(TableEstimator, Generic[TargetT]):
         self,
         n_samples: int,
         n_features: int,
-        target: Target | None = None,
+        target: ForestTarget | None = None,
         monotonic: np.ndarray | None = None,
     ) -> TreeOptions:
         def in_kernel_unit(impurity: float) -> float:
@@ -432,7 +432,7 @@ class Forest(TableEstimator, Generic[TargetT]):
         assert sums is not None
         out_of_bag.warn_of_rows_always_drawn(sums.n_trees, job.sampling.rows)
         if self.warm_start:
-            rows_fingerprint = fingerprint(rows.table.codes, rows.target.key)
+            rows_fingerprint = hash_of_arrays(rows.table.codes, rows.target.key)
             state.out_of_bag = replace(sums, fingerprint=rows_fingerprint)
         return self._score_out_of_bag(rows.target, sums)
 
@@ -520,7 +520,7 @@ class Forest(TableEstimator, Generic[TargetT]):
         """
 
         def leaves(codes: np.ndarray) -> np.ndarray:
-            return predictor.leaf_indices(self._trees, codes, n_jobs=self.n_jobs)
+            return predictor.forest_leaves(self._trees, codes, n_jobs=self.n_jobs)
 
         return self._by_codes(X, leaves, 16 * len(self))
 

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import short
-from mddf._fitted.base_estimators import ProbabilityClassifier, takes_outputs
+from mddf._fitted.base_estimators import ProbabilityClassifier, tags_of_outputs
 from mddf._fitted.fitted_model import FittedMember
 from mddf._forest.base import Forest
 from mddf._forest.growth import TrainingRows
@@ -153,7 +153,7 @@ class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
         return shares_by_output(probabilities, self.n_classes_, self._class_columns)
 
     def __sklearn_tags__(self) -> Tags:
-        return takes_outputs(super().__sklearn_tags__())
+        return tags_of_outputs(super().__sklearn_tags__())
 
 
 def _share_of_exact_matches(y_true: np.ndarray, y_pred: np.ndarray) -> float:

@@ -48,7 +48,7 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
     def _read_target(self, y: npt.ArrayLike, sample_weight: np.ndarray | None) -> Values:
         y = read_values(y)
         if self.criterion == "poisson":
-            check_counts(y, sample_weight)
+            check_poisson_targets(y, sample_weight)
         continues = self.warm_start and hasattr(self, "_fitted")
         if continues and y.shape[1] != self.n_outputs_:
             raise ValueError(
@@ -257,7 +257,7 @@ def _without_single_output(values: np.ndarray) -> np.ndarray:
     return values[:, 0] if values.shape[1] == 1 else values
 
 
-def check_counts(y: np.ndarray, weights: np.ndarray | None) -> None:
+def check_poisson_targets(y: np.ndarray, weights: np.ndarray | None) -> None:
     """Refuse targets whose Poisson deviance is not defined."""
     counts = y if weights is None else y[weights > 0]
     if np.any(counts < 0):

@@ -17,8 +17,8 @@ from mddf._targets.kernel_targets import Classes, Values
 from mddf._trees.arrays import TreeBlock
 
 # Targets of classifiers, of classifiers with several outputs, and of regressors.
-Target = Classes | ClassOutputs | Values
-TargetT = TypeVar("TargetT", bound=Target)
+ForestTarget = Classes | ClassOutputs | Values
+TargetT = TypeVar("TargetT", bound=ForestTarget)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mddf import _core
-from mddf._base.fingerprint import fingerprint
+from mddf._base.array_hash import hash_of_arrays
 from mddf._base.messages import short, warn
 from mddf._base.parallel import stopped_on_error
 from mddf._base.serialization import register_serializable
@@ -55,7 +55,7 @@ def draw_fingerprints(table: BinnedTable, key: np.ndarray, sampling: Sampling) -
     """Compute the fingerprints of a table, the keys of its targets, and a sampling."""
     draws = [sampling.rows, np.array(sampling.n_draws)]
     draws += [part for part in (sampling.cumulative, sampling.parts) if part is not None]
-    return DrawFingerprints(rows=fingerprint(table.codes, key), draws=fingerprint(*draws))
+    return DrawFingerprints(rows=hash_of_arrays(table.codes, key), draws=hash_of_arrays(*draws))
 
 
 def check_unchanged(

@@ -26,7 +26,7 @@ def check_kind(return_std: object) -> str | None:
 
 def tree_values(trees: Sequence[TreeBlock], codes: np.ndarray, n_jobs: int | None) -> np.ndarray:
     """Predictions of each tree in the unit of leaves, of shape (n_rows, n_trees, n_outputs)."""
-    leaves = predictor.leaf_indices(trees, codes, n_jobs=n_jobs)
+    leaves = predictor.forest_leaves(trees, codes, n_jobs=n_jobs)
     values = []
     first = 0
     for block in trees:

@@ -205,7 +205,7 @@ class ForestTree:
             self, X, reset=False, categorical_features=self._forest.categorical_features
         )
         codes = self._forest.binner.encode(table).codes
-        return self._nodes.leaves(predictor.leaf_indices([self._block], codes))[:, 0]
+        return self._nodes.leaves(predictor.forest_leaves([self._block], codes))[:, 0]
 
     def decision_path(self, X: TableLike, check_input: bool = True) -> sparse.csr_matrix:
         """Mark the nodes that each sample passes; `check_input` is ignored."""

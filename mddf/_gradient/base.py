@@ -35,7 +35,7 @@ from mddf._gradient.divergence import warn_of_divergence
 from mddf._gradient.elapsed_days import helpful_days
 from mddf._gradient.ending import warn_of_copies, warn_of_limit
 from mddf._gradient.fitted_trees import FittedBoosting
-from mddf._gradient.losses import BoostingTarget, Target
+from mddf._gradient.losses import BoostingTarget, TargetKind
 from mddf._gradient.offsets import read_offset
 from mddf._gradient.options import (
     GRADIENT,
@@ -96,7 +96,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class FitRows:
     """Rows to fit to, some of which may be held out, or the folds of trials on all rows."""
 
     rows: BoostingRows
@@ -129,12 +129,12 @@ class GradientBoosting(BoostingParameters, TableEstimator):
         raise NotImplementedError
 
     def _read_validation_target(
-        self, y: npt.ArrayLike, target: Target, weights: np.ndarray | None
+        self, y: npt.ArrayLike, target: TargetKind, weights: np.ndarray | None
     ) -> np.ndarray:
         """Convert the targets of a validation set to the values that the kernel gets."""
         raise NotImplementedError
 
-    def _check_continues(self, target: Target) -> None:
+    def _check_continues(self, target: TargetKind) -> None:
         """Refuse a target with which a fit with warm_start=True cannot continue."""
         if target.loss != self._target.loss:
             raise ValueError(
@@ -142,11 +142,13 @@ class GradientBoosting(BoostingParameters, TableEstimator):
                 f"before, got {short(self.loss)}"
             )
 
-    def _target_attributes(self, target: Target) -> dict[str, Any]:
+    def _target_attributes(self, target: TargetKind) -> dict[str, Any]:
         """Fitted attributes that describe the target."""
         return {}
 
-    def _scorer(self, rows: BoostingRows, target: Target) -> Callable[[np.ndarray], float] | None:
+    def _scorer(
+        self, rows: BoostingRows, target: TargetKind
+    ) -> Callable[[np.ndarray], float] | None:
         """Function that scores raw predictions of the held-out rows; None for the loss."""
         raise NotImplementedError
 
@@ -263,7 +265,7 @@ class GradientBoosting(BoostingParameters, TableEstimator):
         table: Table,
         groups: npt.ArrayLike | None,
         validation: ValidationSet,
-    ) -> HeldOut:
+    ) -> FitRows:
         """Append a validation set, make the folds of trials, or split training rows off."""
         labels = rows.y
         kind = target.kind
@@ -287,7 +289,7 @@ class GradientBoosting(BoostingParameters, TableEstimator):
                 rows = units.rows
         if folds is None and groups is not None:
             group_numbers(groups, labels, self.cv)  # refuses invalid groups
-        return HeldOut(rows, folds, on_trial, units)
+        return FitRows(rows, folds, on_trial, units)
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Metadata that `fit` requests: groups, if `cv` is a splitter that uses them.
@@ -325,13 +327,13 @@ class GradientBoosting(BoostingParameters, TableEstimator):
         binned: BinnedTable | ColumnTable = fit_binner(table, weights, warnings=warnings)
         return binner, binned
 
-    def _holds_out(self, n_rows: int, target: Target) -> bool:
+    def _holds_out(self, n_rows: int, target: TargetKind) -> bool:
         if self.early_stopping == "auto":
             has_score = target.has_loss or not scores_by_loss(self)
             return n_rows > MAX_ROWS_WITH_FOLDS and has_score
         return bool(self.early_stopping)
 
-    def _check_score(self, target: Target, *, has_validation_set: bool) -> None:
+    def _check_score(self, target: TargetKind, *, has_validation_set: bool) -> None:
         """Refuse to score held-out rows by a custom loss without a function for its values."""
         if target.has_loss or not scores_by_loss(self):
             return
@@ -341,7 +343,9 @@ class GradientBoosting(BoostingParameters, TableEstimator):
                 f"held-out samples are scored, got scoring='loss' and loss={short(self.loss)}"
             )
 
-    def _split(self, rows: BoostingRows, target: Target, folds: list[Fold] | None) -> BoostingRows:
+    def _split(
+        self, rows: BoostingRows, target: TargetKind, folds: list[Fold] | None
+    ) -> BoostingRows:
         """Hold out a share of the training rows, or the first fold."""
         if folds is None:
             return rows.split(target, self.validation_fraction, self._entropy)
@@ -373,7 +377,7 @@ class GradientBoosting(BoostingParameters, TableEstimator):
         return ValidationRows(codes, values, weights, levels, offsets)
 
     def _boost(
-        self, held_out: HeldOut, target: Target, binner: Binner, before: BoostedTrees | None
+        self, held_out: FitRows, target: TargetKind, binner: Binner, before: BoostedTrees | None
     ) -> dict[str, Any]:
         """Grow trees, after the trees of an earlier fit if any; return the fitted attributes."""
         n_before = before.n_trees if before else 0
@@ -428,7 +432,7 @@ class GradientBoosting(BoostingParameters, TableEstimator):
     def _grow(
         self,
         rows: BoostingRows,
-        target: Target,
+        target: TargetKind,
         plan: Plan,
         options: BoostOptions,
         *,
@@ -456,7 +460,7 @@ class GradientBoosting(BoostingParameters, TableEstimator):
         )
 
     def _plan(
-        self, held_out: HeldOut, target: Target, categorical: np.ndarray, n_before: int
+        self, held_out: FitRows, target: TargetKind, categorical: np.ndarray, n_before: int
     ) -> Plan:
         """Choose the parameters and the number of trees, by trials or as the user set them."""
         rows = held_out.rows
@@ -512,7 +516,7 @@ class GradientBoosting(BoostingParameters, TableEstimator):
         return self._member.trees
 
     @property
-    def _target(self) -> Target:
+    def _target(self) -> TargetKind:
         return self._member.target
 
     @property

@@ -17,7 +17,7 @@ from mddf._fitted.scoring import out_of_fold_score
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.custom_loss import CustomLoss, GradientHessian, as_custom_loss
 from mddf._gradient.dataset import BoostingRows
-from mddf._gradient.losses import CLASSIFICATION, BoostingTarget, ClassificationTarget, Target
+from mddf._gradient.losses import CLASSIFICATION, BoostingTarget, ClassificationTarget, TargetKind
 from mddf._gradient.options import NEWTON, SYMMETRIC
 from mddf._gradient.parameters import BOOSTING_PARAMETERS, CONSTRAINTS
 from mddf._targets.target_validation import class_factors, encode_labels, known_labels
@@ -181,12 +181,12 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         return ClassificationTarget(loss, classes)
 
     def _read_validation_target(
-        self, y: npt.ArrayLike, target: Target, weights: np.ndarray | None
+        self, y: npt.ArrayLike, target: TargetKind, weights: np.ndarray | None
     ) -> np.ndarray:
         assert isinstance(target, ClassificationTarget)
         return known_labels(y, target.classes, np.shape(y)[0]).astype(float)
 
-    def _check_continues(self, target: Target) -> None:
+    def _check_continues(self, target: TargetKind) -> None:
         super()._check_continues(target)
         assert isinstance(target, ClassificationTarget)
         if not np.array_equal(target.classes, self.classes_):
@@ -195,11 +195,13 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
                 f"{self.classes_.tolist()}, got {target.classes.tolist()}"
             )
 
-    def _target_attributes(self, target: Target) -> dict[str, Any]:
+    def _target_attributes(self, target: TargetKind) -> dict[str, Any]:
         assert isinstance(target, ClassificationTarget)
         return {"classes_": target.classes, "n_classes_": target.n_classes}
 
-    def _scorer(self, rows: BoostingRows, target: Target) -> Callable[[np.ndarray], float] | None:
+    def _scorer(
+        self, rows: BoostingRows, target: TargetKind
+    ) -> Callable[[np.ndarray], float] | None:
         if isinstance(self.scoring, str) and self.scoring == "loss":
             return None
         assert isinstance(target, ClassificationTarget)

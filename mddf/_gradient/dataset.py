@@ -15,9 +15,9 @@ from mddf._base.validation import naming
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.column_table import ColumnTable
 from mddf._binning.high_cardinality import CategoryLevels
-from mddf._gradient.losses import ClassificationTarget, Target
+from mddf._gradient.losses import ClassificationTarget, TargetKind
 from mddf._gradient.repeats import Repeats, copies_of, feature_hashes, keys_of_copies
-from mddf._gradient.target_encoding import Encoding, TargetStatistics, TrainingRows
+from mddf._gradient.target_encoding import Encoding, StatisticsRows, TargetStatistics
 from mddf._gradient.trees import BoostedTrees
 from mddf._resampling.sampling import hashes_with
 
@@ -189,7 +189,7 @@ class BoostingRows:
         """Whether any rows are held out."""
         return len(self.held_out) > 0
 
-    def least_loss(self, target: Target) -> float:
+    def least_loss(self, target: TargetKind) -> float:
         """Mean loss of exact predictions of the training rows."""
         return target.least_loss(self.y[self.train], self.train_weights)
 
@@ -258,7 +258,7 @@ class BoostingRows:
         rows = replace(self._expanded(repeats), are_observations=True)
         return Units(rows, np.arange(len(rows.train)))
 
-    def split(self, target: Target, share: float | None, entropy: list[int]) -> BoostingRows:
+    def split(self, target: TargetKind, share: float | None, entropy: list[int]) -> BoostingRows:
         """Hold out a share or number of the training rows; None scores the training rows.
 
         The split is stratified by class, unless a class would have no row on one side. A unit is
@@ -281,7 +281,7 @@ class BoostingRows:
         )
 
     def _split_rows(
-        self, rows: np.ndarray, target: Target, share: float, entropy: list[int]
+        self, rows: np.ndarray, target: TargetKind, share: float, entropy: list[int]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Draw the rows to hold out; return the other rows and the held-out rows."""
         seed = np.random.SeedSequence(entropy, spawn_key=(1,)).generate_state(1)
@@ -435,7 +435,7 @@ class BoostingRows:
             n_columns=self.table.bins.n_columns,
         )
 
-    def _training_rows(self, encoding: Encoding) -> TrainingRows:
+    def _training_rows(self, encoding: Encoding) -> StatisticsRows:
         """Rows of target statistics; a row of weight k is repeated if equal rows are counted."""
         train = self.train
         weights = self.train_weights
@@ -448,7 +448,7 @@ class BoostingRows:
             train = train[repeated]
             repeats = repeats.take(repeated)
             weights = np.ones(len(train))
-        return TrainingRows(train, weights, repeats, sees_equal_rows)
+        return StatisticsRows(train, weights, repeats, sees_equal_rows)
 
 
 def _rows_with_weight(n_rows: int, weights: np.ndarray | None) -> np.ndarray:
@@ -456,7 +456,9 @@ def _rows_with_weight(n_rows: int, weights: np.ndarray | None) -> np.ndarray:
     return np.arange(n_rows) if weights is None else np.flatnonzero(weights > 0)
 
 
-def encoding_of(rows: BoostingRows, target: Target, entropy: list[int], max_bins: int) -> Encoding:
+def encoding_of(
+    rows: BoostingRows, target: TargetKind, entropy: list[int], max_bins: int
+) -> Encoding:
     """Settings of the target statistics of rows with levels."""
     assert rows.levels is not None
     values = rows.y

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mddf._base.messages import warn
 from mddf._gradient.dataset import BoostingRows
-from mddf._gradient.losses import Target
+from mddf._gradient.losses import TargetKind
 from mddf._gradient.options import BoostingParameters, learning_rate_of, value_of
 from mddf._gradient.training import Boosted
 
@@ -17,7 +17,7 @@ _FEWEST_TREES_TO_DIVERGE = 10
 
 
 def warn_of_divergence(
-    model: BoostingParameters, rows: BoostingRows, target: Target, boosted: Boosted
+    model: BoostingParameters, rows: BoostingRows, target: TargetKind, boosted: Boosted
 ) -> None:
     """Warn if the loss of the training rows ended far above the loss of a constant.
 

@@ -78,7 +78,9 @@ class _Trial:
         )
         self.splits = list(estimator.cv.split(X))
         step = -(-len(self.y) // _MAX_ROWS)
-        self.rows = np.unique(np.concatenate([rows[::step] for rows in _parts(self.splits)]))
+        self.rows = np.unique(
+            np.concatenate([rows[::step] for rows in _rows_of_blocks(self.splits)])
+        )
         self.frame = _frame_of_rows(X, self.rows)
         time = time_column(estimator.cv)
         if time is not None and not time.is_feature:
@@ -115,7 +117,7 @@ class _Trial:
         return losses if self.weight is None else losses * self.weight[later]
 
 
-def _parts(splits: list[tuple[np.ndarray, np.ndarray]]) -> Iterator[np.ndarray]:
+def _rows_of_blocks(splits: list[tuple[np.ndarray, np.ndarray]]) -> Iterator[np.ndarray]:
     """The rows of each block: the first training rows, and all held-out rows."""
     yield splits[0][0]
     for _, later in splits:

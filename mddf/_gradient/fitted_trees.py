@@ -10,7 +10,7 @@ from mddf._base.serialization import register_serializable
 from mddf._binning.bins import Bins, join_bins
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._fitted.fitted_model import FittedMember
-from mddf._gradient.losses import Target
+from mddf._gradient.losses import TargetKind
 from mddf._gradient.target_encoding import TargetStatistics, with_statistics
 from mddf._gradient.trees import BoostedTrees
 
@@ -31,12 +31,12 @@ class FittedBoosting(FittedMember):
         Further columns that the trees split, in addition to the columns of the table.
     """
 
-    target: Target = field(kw_only=True)
+    target: TargetKind = field(kw_only=True)
     statistics: TargetStatistics | None = None
 
     @classmethod
     def from_trees(
-        cls, trees: BoostedTrees, target: Target, statistics: TargetStatistics | None
+        cls, trees: BoostedTrees, target: TargetKind, statistics: TargetStatistics | None
     ) -> FittedBoosting:
         """Describe trees that were grown for a target."""
         return cls([trees], trees.n_scores, is_rounded=False, target=target, statistics=statistics)

@@ -269,9 +269,9 @@ def target_sizes(y: np.ndarray, weights: np.ndarray | None, *, is_logarithmic: b
         # Sums of squares of numbers up to 1 cannot overflow.
         exponent = int(np.frexp(np.abs(column).max())[1])
         scaled = np.ldexp(column, -exponent)
-        size = _mean(scaled, weights)
+        size = _exact_mean(scaled, weights)
         if not is_logarithmic:
-            size = sqrt(_mean((scaled - size) ** 2, weights))
+            size = sqrt(_exact_mean((scaled - size) ** 2, weights))
         if not size > 0:
             size = 1.0  # the targets are constant: their size does not matter
         digits, size_exponent = np.frexp(size)
@@ -280,7 +280,7 @@ def target_sizes(y: np.ndarray, weights: np.ndarray | None, *, is_logarithmic: b
     return np.where(sizes > 0, sizes, 1.0)
 
 
-def _mean(values: np.ndarray, weights: np.ndarray | None) -> float:
+def _exact_mean(values: np.ndarray, weights: np.ndarray | None) -> float:
     """Mean that does not depend on the order of the values, since its sums are exact."""
     if weights is None:
         return fsum(values) / len(values)
@@ -387,7 +387,7 @@ def check_probabilities(linked: np.ndarray) -> None:
         )
 
 
-Target = ClassificationTarget | RegressionTarget
+TargetKind = ClassificationTarget | RegressionTarget
 
 
 @dataclass(frozen=True)
@@ -398,7 +398,7 @@ class BoostingTarget:
     set.
     """
 
-    kind: Target
+    kind: TargetKind
     values: np.ndarray
     weights: np.ndarray | None
     class_factors: np.ndarray | None = None

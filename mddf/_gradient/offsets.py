@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from mddf._base.messages import short
 from mddf._base.validation import check_lengths
-from mddf._gradient.losses import Target
+from mddf._gradient.losses import TargetKind
 from mddf._targets.target_validation import numeric_array
 
 # Largest offset of losses with exponentials. The kernel clips exponents at the same number.
@@ -17,7 +17,7 @@ _MAX_SCALED = 1e99
 
 
 def read_offset(
-    offset: npt.ArrayLike, X: object, target: Target, name: str = "offset"
+    offset: npt.ArrayLike, X: object, target: TargetKind, name: str = "offset"
 ) -> np.ndarray:
     """Convert a user's offset to raw predictions of the kernel: float64 (n_rows, n_scores)."""
     values = numeric_array(offset, name)

@@ -18,7 +18,7 @@ from mddf._binning.binned_table import BinnedTable
 from mddf._binning.column_table import ColumnTable
 from mddf._gradient.custom_loss import CustomLoss, GradientHessian
 from mddf._gradient.linear_leaves import SLOPE_L2
-from mddf._gradient.losses import QUANTILE_LEAVES, Target
+from mddf._gradient.losses import QUANTILE_LEAVES, TargetKind
 from mddf._gradient.target_encoding import Encoding
 
 # Values of `grow_policy`.
@@ -183,7 +183,7 @@ def _depth_of(model: BoostingParameters, n_rows: int) -> int:
 def kernel_options(
     model: BoostingParameters,
     table: BinnedTable | ColumnTable,
-    target: Target,
+    target: TargetKind,
     categorical: np.ndarray,
     encoding: Encoding | None = None,
     *,

@@ -30,7 +30,7 @@ from mddf._gradient.losses import (
     TAKES_ZEROS,
     BoostingTarget,
     RegressionTarget,
-    Target,
+    TargetKind,
     check_targets,
     takes_outputs,
 )
@@ -223,7 +223,7 @@ class GradientBoostingRegressor(GradientBoosting, TableRegressor):
         return BoostingTarget(target, target.scaled(valid_everywhere(values, weights)), weights)
 
     def _read_validation_target(
-        self, y: npt.ArrayLike, target: Target, weights: np.ndarray | None
+        self, y: npt.ArrayLike, target: TargetKind, weights: np.ndarray | None
     ) -> np.ndarray:
         assert isinstance(target, RegressionTarget)
         values = self._read_numbers(y)
@@ -239,7 +239,7 @@ class GradientBoostingRegressor(GradientBoosting, TableRegressor):
             check_targets(target.loss, weighted)
         return target.scaled(valid_everywhere(values, weights))
 
-    def _check_continues(self, target: Target) -> None:
+    def _check_continues(self, target: TargetKind) -> None:
         super()._check_continues(target)
         assert isinstance(self._target, RegressionTarget)
         if target.n_scores != self._target.n_scores:
@@ -254,7 +254,9 @@ class GradientBoostingRegressor(GradientBoosting, TableRegressor):
         tags.target_tags.positive_only = isinstance(self.loss, str) and self.loss in LOGARITHMIC
         return tags
 
-    def _scorer(self, rows: BoostingRows, target: Target) -> Callable[[np.ndarray], float] | None:
+    def _scorer(
+        self, rows: BoostingRows, target: TargetKind
+    ) -> Callable[[np.ndarray], float] | None:
         if isinstance(self.scoring, str) and self.scoring == "loss":
             return None
         scorer = get_scorer("r2" if self.scoring is None else self.scoring)

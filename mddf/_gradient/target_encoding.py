@@ -164,7 +164,7 @@ class TargetStatistics:
 
 
 @dataclass(frozen=True)
-class TrainingRows:
+class StatisticsRows:
     """Training rows of target statistics."""
 
     rows: np.ndarray  # (n_train,): rows of the table, possibly repeated
@@ -256,7 +256,7 @@ class Encoding:
 
     def codes(
         self,
-        training: TrainingRows,
+        training: StatisticsRows,
         seeds: np.ndarray,
         before: TargetStatistics | None = None,
     ) -> tuple[np.ndarray, TargetStatistics]:

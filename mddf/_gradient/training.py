@@ -188,7 +188,7 @@ def boost(
         with closing(team) if team else nullcontext(), progress as bar:
             if stopping.score is not None and any_held_out:
                 return run.by_score(rounds, bar)
-            steps = _steps(len(rounds), _PROGRESS_STEP if has_progress else len(rounds))
+            steps = _round_ranges(len(rounds), _PROGRESS_STEP if has_progress else len(rounds))
             return run.by_loss(rounds, steps, bar, any_held_out=any_held_out)
 
     with stopped_on_error() as cancel:
@@ -245,7 +245,7 @@ def _trees_of(
     return BoostedTrees(arrays, symmetric, n_columns, booster.start)
 
 
-def _steps(n: int, size: int) -> list[tuple[int, int]]:
+def _round_ranges(n: int, size: int) -> list[tuple[int, int]]:
     return [(first, min(first + size, n)) for first in range(0, n, max(1, size))]
 
 
@@ -320,7 +320,7 @@ def _steps_until(n: int, patience: int, until: float) -> Iterator[tuple[int, int
     A range takes at most half of the time left, if rounds take as long as before.
     """
     if until == np.inf:
-        yield from _steps(n, _FOLDS_STEP if patience else n)
+        yield from _round_ranges(n, _FOLDS_STEP if patience else n)
         return
     start = monotonic()
     first = 0

@@ -11,7 +11,7 @@ import numpy as np
 
 from mddf._base.elementary import log
 from mddf._gradient.dataset import BoostingRows, Units
-from mddf._gradient.losses import ClassificationTarget, Target
+from mddf._gradient.losses import ClassificationTarget, TargetKind
 from mddf._gradient.options import (
     GRADIENT,
     SYMMETRIC,
@@ -80,7 +80,7 @@ def scores_by_loss(model: BoostingParameters) -> bool:
     return isinstance(model.scoring, str) and model.scoring == "loss"
 
 
-def uses_trials(model: BoostingParameters, n_rows: int, target: Target) -> bool:
+def uses_trials(model: BoostingParameters, n_rows: int, target: TargetKind) -> bool:
     """Whether fit first chooses parameters on held-out rows, then trains on all rows."""
     by_loss = scores_by_loss(model) and target.has_loss
     return (
@@ -124,7 +124,7 @@ class Trials:
     rows: BoostingRows
     units: Units
     folds: list[Fold]
-    target: Target
+    target: TargetKind
     categorical: np.ndarray
     encoding: Encoding | None
     entropy: list[int]
@@ -133,7 +133,7 @@ class Trials:
     def from_rows(
         cls,
         rows: BoostingRows,
-        target: Target,
+        target: TargetKind,
         model: BoostingParameters,
         *,
         categorical: np.ndarray,

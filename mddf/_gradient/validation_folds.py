@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mddf._gradient.dataset import BoostingRows
-from mddf._gradient.losses import ClassificationTarget, Target
+from mddf._gradient.losses import ClassificationTarget, TargetKind
 from mddf._gradient.options import BoostingParameters
 from mddf._gradient.training import Fold
 from mddf._gradient.tuning import MAX_ROWS_WITH_FOLDS, N_FOLDS
@@ -24,7 +24,7 @@ def validation_folds(
     model: BoostingParameters,
     X: Any,
     rows: BoostingRows,
-    target: Target,
+    target: TargetKind,
     groups: npt.ArrayLike | None,
     *,
     entropy: list[int],

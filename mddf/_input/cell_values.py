@@ -144,7 +144,7 @@ def parsed_numbers(values: np.ndarray, place: str) -> np.ndarray:
         value = values[row]
         try:
             if isinstance(value, _SPANS):
-                value = _seconds(value)
+                value = _span_seconds(value)
             if is_time(value):
                 raise TypeError(NO_TIMES)
             if isinstance(value, Complex) and not isinstance(value, Real):
@@ -155,7 +155,7 @@ def parsed_numbers(values: np.ndarray, place: str) -> np.ndarray:
     return numbers
 
 
-def _seconds(value: time | timedelta | np.timedelta64) -> float:
+def _span_seconds(value: time | timedelta | np.timedelta64) -> float:
     """Seconds of a duration, or since midnight of a time of day."""
     if isinstance(value, time):
         value = datetime.combine(date.min, value.replace(tzinfo=None)) - datetime.min

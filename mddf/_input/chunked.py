@@ -266,7 +266,7 @@ def by_columns(
     is_whole = isinstance(bin_rows, int | np.integer) and not isinstance(bin_rows, bool)
     if not (bin_rows is None or (is_whole and bin_rows > 0)):
         raise ValueError(f"bin_rows must be None or a whole number above 0, got {short(bin_rows)}")
-    table = _table(source, columns, drop)
+    table = _table_of_source(source, columns, drop)
     table.source = source
     table.bin_rows = None if bin_rows is None else int(bin_rows)
     table.codes_folder = None if codes_folder is None else _folder(codes_folder)
@@ -282,7 +282,9 @@ def _folder(codes_folder: Any) -> str:
     return str(Path(codes_folder).absolute())
 
 
-def _table(source: Any, columns: Sequence[str] | None, drop: Sequence[str] | None) -> SourceTable:
+def _table_of_source(
+    source: Any, columns: Sequence[str] | None, drop: Sequence[str] | None
+) -> SourceTable:
     """Make the table of some columns of a source."""
     parquet = None
     if isinstance(source, str | Path):

@@ -109,7 +109,7 @@ def dates_of_frame(
     parts = []
     for c in columns:
         absent = set() if names[c] in elapsed else {DAYS}
-        absent |= set() if have_hours(_microseconds(frame[:, c], c)) else {HOUR}
+        absent |= set() if have_hours(_column_microseconds(frame[:, c], c)) else {HOUR}
         parts += [part_name(names[c], part) for part in PARTS if part not in absent]
     joined = parts if join is None else join(parts)
     return _with_parts(names, joined)
@@ -155,7 +155,7 @@ def with_calendar(X: Any, dates: Dates) -> Any:
     new_names: dict[str, str] = {}
     for name, parts in dates.items():
         c = names.index(name)
-        values = calendar_parts(_microseconds(frame[:, c], c))
+        values = calendar_parts(_column_microseconds(frame[:, c], c))
         for part in parts:
             new_name = part_name(name, part)
             if new_name in names:
@@ -184,7 +184,7 @@ def check_names_of_dates(names: Sequence[Any]) -> None:
 def microseconds_of(X: Any, name: str) -> np.ndarray:
     """Microseconds since 1970 of a column of dates in a data frame, NaN where missing."""
     frame = nw.from_native(X, eager_only=True)
-    return _microseconds(frame[name], frame.columns.index(name))
+    return _column_microseconds(frame[name], frame.columns.index(name))
 
 
 def _has_dates(series: nw.Series[Any]) -> bool:
@@ -200,7 +200,7 @@ def _has_dates(series: nw.Series[Any]) -> bool:
     return are_dates(values)
 
 
-def _microseconds(series: nw.Series[Any], c: int) -> np.ndarray:
+def _column_microseconds(series: nw.Series[Any], c: int) -> np.ndarray:
     if holds_dates(series):
         return series_microseconds(series)
     values = np.fromiter(series.to_list(), object, len(series))

@@ -29,10 +29,10 @@ def _describe(series: nw.Series[Any], name: Any, *, is_marked: bool) -> Column:
     share = float(is_missing.mean())
     if share == 1.0:
         return Column(name, "empty", missing_share=share)
-    kind: Kind = "category" if is_marked else _kind(series, is_missing)
+    kind: Kind = "category" if is_marked else _kind_of_series(series, is_missing)
     if kind != "category":
         return Column(name, kind, missing_share=share)
-    levels = _levels(series, is_missing)
+    levels = _distinct_values(series, is_missing)
     if levels is None:
         return Column(name, kind, missing_share=share)
     if len(levels) > _MAX_LEVELS and all(type(level) is str for level in levels):
@@ -49,7 +49,7 @@ def _missing(series: nw.Series[Any]) -> np.ndarray:
     return is_missing.to_numpy().astype(bool)
 
 
-def _levels(series: nw.Series[Any], is_missing: np.ndarray) -> set[Any] | None:
+def _distinct_values(series: nw.Series[Any], is_missing: np.ndarray) -> set[Any] | None:
     """Different values of a column; None if they cannot be compared, as lists and dicts."""
     try:
         if series.dtype == nw.Object:
@@ -62,7 +62,7 @@ def _levels(series: nw.Series[Any], is_missing: np.ndarray) -> set[Any] | None:
         return None
 
 
-def _kind(series: nw.Series[Any], is_missing: np.ndarray) -> Kind:
+def _kind_of_series(series: nw.Series[Any], is_missing: np.ndarray) -> Kind:
     if series.dtype == nw.Boolean:
         return "boolean"
     if series.dtype.is_numeric() or series.dtype == nw.Duration:

@@ -114,12 +114,12 @@ class Key:
         if len(first) < _MIN_PAIRS:
             return False
         sample = slice(None, _N_FIRST_PAIRS)
-        is_equal = _are_equal(block[first[sample]], block[second[sample]])
+        is_equal = _equal_or_missing(block[first[sample]], block[second[sample]])
         log_chance = 0.0
         n_properties = 0
         for i in np.flatnonzero([nearly_all(mask) for mask in is_equal.T]).tolist():
             column = block[:, i]
-            if i == c or not nearly_all(_are_equal(column[first], column[second])):
+            if i == c or not nearly_all(_equal_or_missing(column[first], column[second])):
                 continue
             counts = np.unique(column, return_counts=True)[1]
             # A pair of rows is equal by chance if it has the same value; one pair may be odd.
@@ -154,7 +154,7 @@ def _are_whole(column: np.ndarray) -> bool:
     return nearly_all((column == np.rint(column)) | np.isnan(column))
 
 
-def _are_equal(cells: np.ndarray, others: np.ndarray) -> np.ndarray:
+def _equal_or_missing(cells: np.ndarray, others: np.ndarray) -> np.ndarray:
     return np.asarray((cells == others) | (np.isnan(cells) & np.isnan(others)))
 
 

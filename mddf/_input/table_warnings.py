@@ -76,7 +76,7 @@ class TableWarnings:
                 "the rarest of them share a bin",
                 kind=f"more categories than bins in column {column.place}",
             )
-        n_numbers = sum(map(_is_number, map(str, categories)))
+        n_numbers = sum(map(_reads_as_number, map(str, categories)))
         if by_type and column.type.is_plain_text and 2 * n_numbers > n:
             warn(
                 f"column {column.place} is text and taken as categories, but {n_numbers} of "
@@ -136,7 +136,7 @@ class TableWarnings:
                 return
 
 
-def _is_number(text: str) -> bool:
+def _reads_as_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:

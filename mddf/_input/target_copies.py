@@ -66,13 +66,13 @@ class TargetCopies:
         if not self._are_classes:
             rows = np.linspace(0, n_rows - 1, _N_FIRST_ROWS).astype(np.int64)
             cells = _dense(block[rows])
-            right = _are_equal(cells, labels[rows, np.newaxis]) | np.isnan(cells)
+            right = _equal_in_single_precision(cells, labels[rows, np.newaxis]) | np.isnan(cells)
             return np.flatnonzero(right.all(axis=0)).tolist()
         step = -(-n_rows // _N_ROWS_FOR_CLASSES)
-        codes = _codes(labels[::step])
+        codes = _label_codes(labels[::step])
         if codes.max() == 0:
             step = 1
-            codes = _codes(labels)
+            codes = _label_codes(labels)
         places = np.argsort(codes, kind="stable")
         starts = np.searchsorted(codes[places], np.arange(codes.max() + 1))
         rank = np.arange(len(places)) - starts[codes[places]]
@@ -87,8 +87,10 @@ class TargetCopies:
 
     def _is_equal(self, cells: np.ndarray, labels: np.ndarray) -> bool:
         if not self._are_classes:
-            return bool(_are_equal(cells, labels).all() and labels.min() < labels.max())
-        codes = _codes(labels)
+            return bool(
+                _equal_in_single_precision(cells, labels).all() and labels.min() < labels.max()
+            )
+        codes = _label_codes(labels)
         value = np.empty(codes.max() + 1, cells.dtype)
         value[codes] = cells
         return (
@@ -102,13 +104,13 @@ def _dense(cells: Any) -> np.ndarray:
     return np.asarray(cells.toarray() if sparse.issparse(cells) else cells)
 
 
-def _are_equal(cells: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+def _equal_in_single_precision(cells: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """Whether cells equal numbers, perhaps in single precision."""
     with np.errstate(over="ignore"):
         return np.asarray((cells == numbers) | (cells == numbers.astype(np.float32)))
 
 
-def _codes(labels: np.ndarray) -> np.ndarray:
+def _label_codes(labels: np.ndarray) -> np.ndarray:
     # Labels of several types cannot be sorted.
     texts = labels.astype(str) if labels.dtype.kind == "O" else labels
     return np.unique(texts, return_inverse=True)[1]

@@ -55,11 +55,11 @@ def array_microseconds(values: np.ndarray) -> np.ndarray:
         return np.where(np.isnat(values), np.nan, numbers)
     numbers = np.full(len(values), np.nan)
     for row in np.flatnonzero(~missing_cells(values)):
-        numbers[row] = _microseconds(values[row])
+        numbers[row] = _date_microseconds(values[row])
     return numbers
 
 
-def _microseconds(value: date | np.datetime64) -> float:
+def _date_microseconds(value: date | np.datetime64) -> float:
     if isinstance(value, np.datetime64):
         return float(value.astype("datetime64[us]").astype(np.int64))
     if not isinstance(value, datetime):

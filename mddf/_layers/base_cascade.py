@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._base.fingerprint import fingerprint
+from mddf._base.array_hash import hash_of_arrays
 from mddf._base.messages import short
 from mddf._base.validation import Within, finite, naming, refuse_class
 from mddf._fitted.vector_layout import columns_of
@@ -306,7 +306,7 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
         self, grown: GrownCascade, trainer: LayerTrainer, choice: LayerChoice | None
     ) -> None:
         """Set the fitted attributes that describe the fit."""
-        self._seen = fingerprint(trainer.table.codes[:, : trainer.n_features])
+        self._seen = hash_of_arrays(trainer.table.codes[:, : trainer.n_features])
         self.n_layers_ = len(grown.stages)
         self.alphas_ = grown.stages[-1].alphas
         self.history_ = grown.history

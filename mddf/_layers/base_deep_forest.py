@@ -14,8 +14,8 @@ from sklearn.base import is_classifier
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.array_hash import hash_of_arrays
 from mddf._base.deadline import Clock
-from mddf._base.fingerprint import fingerprint
 from mddf._base.progress import tell_line
 from mddf._base.validation import COUNT, Within
 from mddf._binning.binner import Binner
@@ -53,7 +53,7 @@ from mddf._resampling.folds import (
     rows_never_held_out,
 )
 from mddf._resampling.sampling import canonical_order
-from mddf._targets.kernel_targets import Units
+from mddf._targets.kernel_targets import TargetScaling
 from mddf._targets.weights import RowWeights
 
 # Members that are not forests get numbers up to this one; sums of their squares are finite.
@@ -68,7 +68,7 @@ class Target:
     weights: RowWeights
     attributes: dict[str, Any]  # fitted attributes that describe the target
     y: np.ndarray  # the target for splitters
-    units: Units | None = None  # of targets that were standardised
+    units: TargetScaling | None = None  # of targets that were standardised
 
 
 class BaseDeepForest(HoldsMembers, Layered):
@@ -345,7 +345,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         self.n_layers_ = len(self._fitted.stages)
         self._n_without_oof = trainer.n_samples - len(trainer.evaluated_rows)
         self.stop_reason_ = grown.stop_reason
-        self._seen = fingerprint(trainer.table.codes[:, : trainer.n_features])
+        self._seen = hash_of_arrays(trainer.table.codes[:, : trainer.n_features])
         line = f"stopped: {self.stop_reason_}"
         tell_line(line, verbose=self.verbose > 0, width=LINE_WIDTH)
 

@@ -18,7 +18,7 @@ from uuid import uuid4
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mddf._base.fingerprint import fingerprint
+from mddf._base.array_hash import hash_of_arrays
 from mddf._base.messages import short
 from mddf._base.serialization import FORMAT, from_plain, to_plain
 from mddf._binning.binned_table import BinnedTable
@@ -168,7 +168,7 @@ def description(estimator: BaseEstimator, **inputs: list[np.ndarray]) -> dict[st
         for name, value in estimator.get_params(deep=False).items()
         if name not in _WITHOUT_EFFECT
     }
-    hashes = {name: fingerprint(*arrays) for name, arrays in inputs.items()}
+    hashes = {name: hash_of_arrays(*arrays) for name, arrays in inputs.items()}
     release = import_module("mddf").__version__
     versions = {"mddf": release, "format": str(FORMAT), "estimator": type(estimator).__name__}
     return {**versions, **parameters, **hashes}
@@ -236,7 +236,7 @@ def _text(value: Any) -> str:
 
 
 def _hash(data: bytes) -> str:
-    return fingerprint(np.frombuffer(data, np.uint8))
+    return hash_of_arrays(np.frombuffer(data, np.uint8))
 
 
 def _outline(value: Any, arrays: dict[str, np.ndarray]) -> Any:

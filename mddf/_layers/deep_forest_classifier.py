@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.validation import refuse_class
-from mddf._fitted.base_estimators import takes_outputs
+from mddf._fitted.base_estimators import tags_of_outputs
 from mddf._fitted.calibration import by_output
 from mddf._fitted.scoring import LOG_LOSS
 from mddf._layers.base_deep_forest import BaseDeepForest, Target
@@ -407,7 +407,7 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         return by_output(probabilities, self._n_classes_per_output)
 
     def __sklearn_tags__(self) -> Tags:
-        return takes_outputs(super().__sklearn_tags__())
+        return tags_of_outputs(super().__sklearn_tags__())
 
     def _member_score(self, row: dict[str, Any]) -> float:
         if self.scoring == LOG_LOSS:

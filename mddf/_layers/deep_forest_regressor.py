@@ -20,7 +20,7 @@ from mddf._layers.error_scale import fit_error_scale
 from mddf._layers.member_parsing import AUTO_REGRESSORS, Makers, named_regressors
 from mddf._layers.seeds import Purpose
 from mddf._layers.tasks import RegressionTask, Task
-from mddf._targets.kernel_targets import Units, Values, read_values
+from mddf._targets.kernel_targets import TargetScaling, Values, read_values
 from mddf._targets.weights import row_weights
 
 
@@ -193,7 +193,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     def _read_target(self, y: npt.ArrayLike, sample_weight: np.ndarray | None) -> Target:
         y = read_values(y)
         Values.from_targets(y, sample_weight).warn_of_underflow(sample_weight)
-        units = Units.from_targets(y, sample_weight)
+        units = TargetScaling.from_targets(y, sample_weight)
         task = RegressionTask(units.standardize(y), sample_weight)
         return Target(
             task,
@@ -207,7 +207,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         return named_regressors(self._resolved_preset().n_estimators, categorical)
 
     @property
-    def _units(self) -> Units:
+    def _units(self) -> TargetScaling:
         units = self._fitted.units
         assert units is not None
         return units

@@ -236,7 +236,7 @@ def _times_of_column(X: Any, column: str | int) -> _Times:
         if isinstance(X, ChunkedFrame) and name is not None:
             return _times_of_column(X.native_column(name), 0)
         if isinstance(column, int):
-            return _times_of_array(X.numbers([_place(column, X.shape[1])])[:, 0])
+            return _times_of_array(X.numbers([_column_place(column, X.shape[1])])[:, 0])
         raise ValueError(f"time must be a column of X, got {column!r}")
     if nw.dependencies.is_into_dataframe(X):
         frame = nw.from_native(X, eager_only=True)
@@ -248,7 +248,7 @@ def _times_of_column(X: Any, column: str | int) -> _Times:
                 )
             series = frame[column]
         else:
-            series = frame[:, _place(column, len(names))]
+            series = frame[:, _column_place(column, len(names))]
         if holds_dates(series):
             return _Times(series_microseconds(series), True)
         return _times_of_array(plain_array(series.to_native(), "time"))
@@ -257,12 +257,12 @@ def _times_of_column(X: Any, column: str | int) -> _Times:
             f"time must be the number of a column if X is not a data frame, got {column!r}"
         )
     if sparse.issparse(X):
-        return _times_of_array(X[:, [_place(column, X.shape[1])]].toarray()[:, 0])
+        return _times_of_array(X[:, [_column_place(column, X.shape[1])]].toarray()[:, 0])
     cells = np.asarray(X)
-    return _times_of_array(cells[:, _place(column, cells.shape[1])])
+    return _times_of_array(cells[:, _column_place(column, cells.shape[1])])
 
 
-def _place(column: int, n_columns: int) -> int:
+def _column_place(column: int, n_columns: int) -> int:
     if not -n_columns <= column < n_columns:
         raise ValueError(
             f"time must be a column of X, which has {n_columns} columns, got {column}"

@@ -122,7 +122,7 @@ def in_units_of_y(means: np.ndarray, exponents: np.ndarray) -> np.ndarray:
 
 @register_serializable("target scaling")
 @dataclass(frozen=True)
-class Units:
+class TargetScaling:
     """Mean and standard deviation of each output, for targets of any size.
 
     Targets are first divided by two to the power of `exponents`, so that squares do not vanish or
@@ -134,7 +134,7 @@ class Units:
     spread: np.ndarray
 
     @classmethod
-    def from_targets(cls, y: np.ndarray, weights: np.ndarray | None) -> Units:
+    def from_targets(cls, y: np.ndarray, weights: np.ndarray | None) -> TargetScaling:
         """Measure finite targets of shape (n_samples, n_outputs)."""
         if weights is not None:
             y = y[weights > 0]

@@ -26,7 +26,7 @@ def decode_forest(trees: TreeBlock) -> Nodes:
     word_node = np.cumsum(is_node) - 1
     start = np.append(word_node[trees.tree_start[:-1]], len(words))
     # 2. Unpack the bits of each node.
-    kind = _kind(words)
+    kind = _node_kinds(words)
     payload = _payload(words)
     threshold = ((words >> 54) & 255).astype(int)
     column = (words >> 32) & (2**22 - 1)
@@ -68,10 +68,10 @@ def leaf_weights(words: np.ndarray) -> np.ndarray:
     """Total weight of the training samples in each leaf, 0 in inner nodes."""
     # Leaves keep the upper 30 of the 31 bits of a positive float32.
     bits = ((words >> 32) & (2**30 - 1)).astype(np.uint32) << np.uint32(1)
-    return np.where(_kind(words) == _LEAF_KIND, bits.view(np.float32), 0).astype(float)
+    return np.where(_node_kinds(words) == _LEAF_KIND, bits.view(np.float32), 0).astype(float)
 
 
-def _kind(words: np.ndarray) -> np.ndarray:
+def _node_kinds(words: np.ndarray) -> np.ndarray:
     return (words >> 62).astype(int)
 
 
@@ -81,7 +81,7 @@ def _payload(words: np.ndarray) -> np.ndarray:
 
 def _mark_nodes(words: np.ndarray, tree_start: np.ndarray) -> np.ndarray:
     """Mark the words that are nodes; sets of categories, which lie between them, are not."""
-    if not np.any(_kind(words) == _CATEGORICAL):
+    if not np.any(_node_kinds(words) == _CATEGORICAL):
         return np.ones(len(words), bool)
     is_node = np.zeros(len(words), bool)
     # Level by level from the roots down: only nodes know where their children are.
@@ -89,7 +89,7 @@ def _mark_nodes(words: np.ndarray, tree_start: np.ndarray) -> np.ndarray:
     tree_base = level
     while len(level):
         is_node[level] = True
-        is_inner = _kind(words[level]) != _LEAF_KIND
+        is_inner = _node_kinds(words[level]) != _LEAF_KIND
         tree_base = tree_base[is_inner]
         left = tree_base + _payload(words[level[is_inner]])
         level = np.concatenate([left, left + 1])

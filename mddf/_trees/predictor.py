@@ -176,7 +176,7 @@ def means_over_trees(trees: Sequence[TreeBlock], sums: np.ndarray) -> np.ndarray
     return shares(sums) if isinstance(trees[0], Trees) else sums / _count_trees(trees)
 
 
-def leaf_indices(
+def forest_leaves(
     trees: Sequence[TreeBlock],
     codes: np.ndarray,
     *,

@@ -12,13 +12,13 @@ from mddf._trees.decoding import decode_forest
 from mddf._trees.nodes import LEAF, Nodes
 
 
-def leaf_indices(
+def leaves_of_block(
     block: TreeBlock | BoostedTrees, codes: np.ndarray, n_jobs: int | None = None
 ) -> np.ndarray:
     """Find the leaf of each row in each tree of a block: see `Nodes.leaves`."""
     if isinstance(block, BoostedTrees):
         return block.leaves(codes)
-    return predictor.leaf_indices([block], codes, n_jobs=n_jobs)
+    return predictor.forest_leaves([block], codes, n_jobs=n_jobs)
 
 
 def decode(trees: TreeBlock | BoostedTrees, *, reads_values: bool = True) -> Nodes:

@@ -10,7 +10,7 @@ from mddf._gradient.trees import BoostedTrees
 from mddf._trees.arrays import TreeBlock, Trees
 from mddf._trees.nodes import LEAF, Nodes
 
-from ._decoding import decode, leaf_indices
+from ._decoding import decode, leaves_of_block
 
 
 def node_values(nodes: Nodes, reached: np.ndarray) -> np.ndarray:
@@ -38,7 +38,7 @@ def rows_at_leaves(
     """Number of background rows at each leaf; without background, weight of training rows."""
     if background is None:
         return nodes.reached(None)
-    return nodes.reached(leaf_indices(block, background, n_jobs))
+    return nodes.reached(leaves_of_block(block, background, n_jobs))
 
 
 def zero_contributions(
@@ -107,7 +107,7 @@ def _steps(
     """
     parent = nodes.parent
     column = nodes.column[parent]
-    leaves = nodes.leaves(leaf_indices(block, codes, n_jobs))
+    leaves = nodes.leaves(leaves_of_block(block, codes, n_jobs))
     rows = np.arange(len(codes))
     for node in leaves.T:
         row = rows

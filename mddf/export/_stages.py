@@ -23,7 +23,7 @@ from mddf._gradient.target_encoding import TargetStatistics
 from mddf._gradient.trees import BoostedTrees
 from mddf._members.boosted import BoostedFolds
 from mddf._members.external_member import ExternalMember
-from mddf._targets.kernel_targets import Units
+from mddf._targets.kernel_targets import TargetScaling
 from mddf._trees.arrays import Trees
 
 from ._boosting import add_link, add_scaled_up, add_softmax
@@ -219,7 +219,7 @@ def _add_weighted_average(graph: Graph, vectors: list[str], members: list[Fitted
     return graph.add("Div", _add_sum(graph, sharpened, weights), sum(weights))
 
 
-def _add_restored_units(graph: Graph, standardised: str, units: Units) -> str:
+def _add_restored_units(graph: Graph, standardised: str, units: TargetScaling) -> str:
     values = graph.add("Mul", standardised, units.spread)
     values = graph.add("Add", values, units.mean)
     return add_scaled_up(graph, values, units.exponents)

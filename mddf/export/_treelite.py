@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, is_regressor
 
 from mddf._base.messages import short
 from mddf._fitted.fitted_model import FittedMember, FittedStages
-from mddf._gradient.losses import ClassificationTarget, RegressionTarget, Target
+from mddf._gradient.losses import ClassificationTarget, RegressionTarget, TargetKind
 from mddf._inspection.stages import fitted_stages, numbers_of
 from mddf._trees.decoding import thresholds
 from mddf._trees.nodes import LEAF, Nodes
@@ -147,7 +147,7 @@ def _single_member(model: BaseEstimator) -> tuple[FittedStages, FittedMember]:
             "model must have no target statistics of categories for treelite, which cannot "
             f"compute them, got {short(model)}; to_onnx takes it"
         )
-    if isinstance(fitted.link, Target) and fitted.link.has_custom_link:
+    if isinstance(fitted.link, TargetKind) and fitted.link.has_custom_link:
         raise ValueError(
             "model must have no CustomLoss with an inverse_link for treelite, which cannot run a "
             f"Python function, got {short(model)}"

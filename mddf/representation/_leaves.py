@@ -97,7 +97,7 @@ def _member_leaves(
 ) -> Iterator[np.ndarray]:
     """Leaves of the trees of a member of a layer; nothing if it has no trees."""
     if member.has_trees:
-        yield predictor.leaf_indices(member.models, member.tree_codes(rows), n_jobs=n_jobs)
+        yield predictor.forest_leaves(member.models, member.tree_codes(rows), n_jobs=n_jobs)
     elif isinstance(member, BoostedFolds):
         codes = np.ascontiguousarray(rows.codes[:, : member.n_features])
         features = replace(rows, codes=codes)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mddf._targets.kernel_targets import Units, Values
+from mddf._targets.kernel_targets import TargetScaling, Values
 
 
 def test_resolution():
@@ -19,12 +19,12 @@ def test_resolution():
 
 def test_units():
     y = np.array([[1e-300, 5.0, 3], [2e-300, 5.0, 1e300], [4e-300, 5.0, -1e300]])
-    units = Units.from_targets(y, None)
+    units = TargetScaling.from_targets(y, None)
     standard = units.standardize(y)
     np.testing.assert_allclose(standard.mean(axis=0), 0, atol=1e-15)
     np.testing.assert_allclose(standard.std(axis=0), [1, 0, 1])
     np.testing.assert_allclose(units.restore(standard), y, rtol=1e-15, atol=1e285)
     weights = np.array([2.0, 1, 0])
-    repeated = Units.from_targets(y[[0, 0, 1]], None)
-    np.testing.assert_allclose(Units.from_targets(y, weights).mean, repeated.mean)
-    np.testing.assert_allclose(Units.from_targets(y, weights).spread, repeated.spread)
+    repeated = TargetScaling.from_targets(y[[0, 0, 1]], None)
+    np.testing.assert_allclose(TargetScaling.from_targets(y, weights).mean, repeated.mean)
+    np.testing.assert_allclose(TargetScaling.from_targets(y, weights).spread, repeated.spread)

@@ -272,7 +272,7 @@ def test_sums_and_leaves_of_many_rows(problem, n_jobs):
     sums = predictor.leaf_sums(trees, codes, n_jobs=n_jobs)
     expected = sum(naive.probabilities(block, table.codes, 3) for block in trees)
     assert np.array_equal(sums, np.tile(expected, (200, 1)))
-    leaves = predictor.leaf_indices(trees, codes, n_jobs=n_jobs)
+    leaves = predictor.forest_leaves(trees, codes, n_jobs=n_jobs)
     assert leaves.shape == (30_000, 8)
     expected = np.hstack([naive.leaves(block, table.codes) for block in trees])
     assert np.array_equal(leaves, np.tile(expected, (200, 1)))

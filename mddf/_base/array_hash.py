@@ -11,7 +11,7 @@ import numpy.typing as npt
 _PART_BYTES = 2**18
 
 
-def fingerprint(*arrays: npt.ArrayLike) -> str:
+def hash_of_arrays(*arrays: npt.ArrayLike) -> str:
     """Hash arrays by dtype, shape and contents, to recognize a table that has been seen before."""
     digest = blake2b(digest_size=16)
     for array in map(np.atleast_1d, arrays):
