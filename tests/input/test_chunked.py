@@ -369,7 +369,7 @@ def test_all_files_of_a_folder_decide_the_columns(tmp_path):
 
 def drawn_rows(table, columns, weight):
     chosen = [table.numbers(columns)] if len(columns) else []
-    return bin_rows.drawn_rows(chosen, table.shape[0], table.bin_rows, weight)
+    return bin_rows.rows_for_bins(chosen, table.shape[0], table.bin_rows, weight)
 
 
 def bins_of(table):
