@@ -95,6 +95,8 @@ def curves(rows, x, quantities, by="method", *, heights=None, width=3.2):
                 )
     for axis, label in zip(axes[:, 0], quantities.values(), strict=True):
         axis.set_ylabel(label)
+    for axis in axes.flat:
+        axis.ticklabel_format(axis="y", useOffset=False)
     longest = max(len(title_of(str(line))) for line in lines)
     # Width in inches of an entry of the legend: 0.65 for line and gaps, 0.095 for each letter.
     n_fit = max(1, int(figure.get_size_inches()[0] / (0.65 + 0.095 * longest)))
