@@ -34,7 +34,7 @@ for axis, kind in zip(axes, ("held-out", "impurity"), strict=True):
 # Contributions to one prediction. With the base value they add up to the probability. They are
 # passed back through both layers of the cascade.
 
-contributions = shap_values(model, X_test[:1], background=X[:100], method="path")
+contributions = shap_values(model, X_test[:1], background=X[:100])
 values, base = contributions.values[0, :, 1], float(np.ravel(contributions.base_values[0])[-1])
 probability = model.predict_proba(X_test[:1])[0, 1]
 print(f"base {base:.3f} + contributions {values.sum():.3f} = {base + values.sum():.3f}")

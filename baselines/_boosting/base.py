@@ -38,7 +38,7 @@ from .probabilities import NEAR_TOP, probabilities, put_ahead
 from .weak_learners import FloatArray, GivenLearners, Learners, WeakTrees
 
 if TYPE_CHECKING:
-    from .graph import VoteGraph
+    pass
 
 
 class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -267,14 +267,6 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-    def _exported(self) -> VoteGraph:
-        """Describe the model for `mddf.export.to_onnx`."""
-        # Imported late, since mddf.export would import more than fits need.
-        from .graph import VoteGraph
-
-        check_is_fitted(self)
-        return VoteGraph(self)
 
     def _counts(self) -> Iterator[tuple[str, int, int]]:
         yield "n_iter_", self.n_iter_, max(ensemble.n_rounds for ensemble in self.ensembles_)

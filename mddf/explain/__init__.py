@@ -2,21 +2,17 @@
 
 from mddf._base.serialization import publish
 from mddf.explain._arrays import TreeArrays, category_codes, tree_arrays
-from mddf.explain._displays import ImportancesDisplay, LayersDisplay, MarginsDisplay
+from mddf.explain._displays import ImportancesDisplay, LayersDisplay
 from mddf.explain._importances import importances
-from mddf.explain._importances_by_fold import FoldImportances, importances_by_fold
 from mddf.explain._shap_interactions import shap_interaction_values
 from mddf.explain._shap_values import shap_values
 
 __all__ = [
-    "FoldImportances",
     "ImportancesDisplay",
     "LayersDisplay",
-    "MarginsDisplay",
     "TreeArrays",
     "category_codes",
     "importances",
-    "importances_by_fold",
     "shap_interaction_values",
     "shap_values",
     "tree_arrays",

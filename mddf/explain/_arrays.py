@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from mddf._base.messages import short
 from mddf._binning.binner import Binner
 from mddf._binning.bins import Bins
+from mddf._gradient.decoding import decode
 from mddf._gradient.trees import BoostedTrees
 from mddf._inspection.stages import coded_stages, fitted_stages
 from mddf._trees.arrays import TreeBlock
@@ -20,7 +21,6 @@ from mddf._trees.decoding import thresholds
 from mddf._trees.nodes import LEAF
 
 from ._checks import check_position
-from ._decoding import decode
 from ._paths import rows_at_leaves
 
 TREE_UNDEFINED = -2  # as in scikit-learn

@@ -110,10 +110,6 @@ def importances(
         ``kind``; and ``measure``, which says what the numbers are. If `scoring` has several
         scorers, a dict of such results by the scorers' names.
 
-    See Also
-    --------
-    importances_by_fold : Importances in each fold of a cross-validation.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris

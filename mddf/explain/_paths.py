@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from mddf._gradient.decoding import decode, leaves_of_block
 from mddf._gradient.trees import BoostedTrees
 from mddf._trees.arrays import TreeBlock, Trees
 from mddf._trees.nodes import LEAF, Nodes
-
-from ._decoding import decode, leaves_of_block
 
 
 def node_values(nodes: Nodes, reached: np.ndarray) -> np.ndarray:
@@ -53,15 +52,13 @@ def path_contributions(
     blocks: Sequence[TreeBlock | BoostedTrees],
     codes: np.ndarray,
     background: np.ndarray | None,
-    shap_groups: np.ndarray | None = None,
     *,
     n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Contributions of the columns to the mean class distribution over trees, by their paths.
 
     At every step down a tree, the mean class distribution changes from a node's to its child's.
-    The change is attributed to the column that the node splits by, or to its entry in
-    `shap_groups`: columns with the same entry are known or unknown together. The means of nodes
+    The change is attributed to the column that the node splits by. The means of nodes
     are taken over the background codes, or over the training rows if there are none and the trees
     store their weight.
 
@@ -75,8 +72,7 @@ def path_contributions(
         bias += value[nodes.start[:-1]].sum(axis=0)
         change = value - value[nodes.parent]  # entries of roots are never read
         for row, node, column in _steps(nodes, block, codes, n_jobs):
-            group = column if shap_groups is None else shap_groups[column]
-            contributions[row, group] += change[node]
+            contributions[row, column] += change[node]
     n_trees = max(1, sum(block.n_trees for block in blocks))
     return contributions / n_trees, bias / n_trees
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import warnings
-from collections.abc import Callable
 from itertools import repeat
 from typing import TYPE_CHECKING
 
@@ -27,13 +26,11 @@ from mddf._inspection.stages import (
 )
 
 from ._checks import check_choice, check_whole
-from ._paths import path_contributions
 from ._tree_shap import tree_contributions
 
 if TYPE_CHECKING:
     import shap
 
-_TREE_METHODS = {"tree": tree_contributions, "path": path_contributions}
 # Largest relative difference between sums of contributions and predictions, a wide margin over
 # rounding. It was not tuned; a larger difference is a fault of this package.
 _TOLERANCE = 1e-6
@@ -66,13 +63,11 @@ def shap_values(
         None means `X`, which then needs rows that differ; for "permutation", at most 100 of its
         rows. Trees of gradient boosting store the weight of their training samples in each leaf,
         and None means these samples.
-    method : {"auto", "tree", "path", "permutation"}, default="auto"
+    method : {"auto", "tree", "permutation"}, default="auto"
         - "auto": "tree" for models that are sums over trees, "permutation" for others, such as a
           deep forest with members of several kinds.
         - "tree": Shapley values of the trees (path-dependent: the weight of a node is its number
           of background rows), exact for trees of any depth.
-        - "path": the changes of the mean class vector along the path of a row [1]_. Less exact
-          than "tree", and many times as fast.
         - "permutation": the permutation explainer of the package shap, which predicts mixtures of
           rows. Slow, but faithful to any model, including members of other packages. An estimate
           if there are many features.
@@ -104,20 +99,16 @@ def shap_values(
 
     Notes
     -----
-    In a cascade, "tree" and "path" explain each layer. The contribution of a class vector of the
+    In a cascade, "tree" explains each layer. The contribution of a class vector of the
     layer before is passed on to the features, in proportion to the absolute values of their
     contributions to this vector. If the cascade has ``calibrate=True``, the explained
     probabilities are those before the calibration, which keeps their order.
 
-    For gradient boosting, "tree" and "path" explain raw predictions: `decision_function` of a
+    For gradient boosting, "tree" explains raw predictions: `decision_function` of a
     classifier, and the logarithm of the prediction for "poisson", "tweedie" and "gamma". Target
     statistics of a category are known if the category is. Target statistics of a pair of
     categories count as a feature of their own, whose contribution is shared equally by the two
     columns.
-
-    References
-    ----------
-    .. [1] A. Saabas, treeinterpreter, https://github.com/andosa/treeinterpreter
 
     Examples
     --------
@@ -132,7 +123,7 @@ def shap_values(
     """
     require_shap("shap_values")
     # 1. Check the parameters, and choose the method.
-    check_choice("method", method, ("auto", "tree", "path", "permutation"))
+    check_choice("method", method, ("auto", "tree", "permutation"))
     fitted_stages(model)
     if method == "auto":
         method = "tree" if is_sum_of_trees(model) else "permutation"
@@ -151,7 +142,7 @@ def shap_values(
     else:
         if background is None and not stores_weights(model):
             background = X
-        values, base = _stage_contributions(model, X, background, _TREE_METHODS[method])
+        values, base = _stage_contributions(model, X, background)
         predictions = predict_numbers(model, rows, n_jobs=model.n_jobs, finished=False)
     check_sums(values, base, predictions)
     return as_explanation(model, values, base, rows)
@@ -245,7 +236,6 @@ def _stage_contributions(
     model: BaseEstimator,
     X: npt.ArrayLike,
     background: npt.ArrayLike | None,
-    method: Callable[..., tuple[np.ndarray, np.ndarray]],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Contributions of the features through all stages of a model, and base values."""
     fitted = fitted_stages(model)
@@ -262,7 +252,7 @@ def _stage_contributions(
             background_codes = None
             if background_rows is not None:
                 background_codes = member.tree_codes(background_rows)
-            values, bias = method(
+            values, bias = tree_contributions(
                 stage.blocks(number),
                 codes,
                 background_codes,

@@ -9,11 +9,11 @@ import numpy as np
 
 from mddf._base.parallel import in_threads
 from mddf._core import Cancel, add_shapley_values
+from mddf._gradient.decoding import decode
 from mddf._gradient.trees import BoostedTrees
 from mddf._trees.arrays import TreeBlock
 from mddf._trees.nodes import LEAF, Nodes
 
-from ._decoding import decode
 from ._paths import node_values, rows_at_leaves, zero_contributions
 
 # Nodes times rows of a piece of work: 16 MB for the paths of the rows. The value was not tuned.
@@ -53,7 +53,8 @@ def tree_contributions(
     is a polynomial, so that Gauss-Legendre quadrature is exact. All factors are positive, so that
     no digits are lost.
 
-    Parameters and results are as for `path_contributions`.
+    Columns with the same entry in `shap_groups` are known or unknown together. Other parameters
+    and results are as for `path_contributions`.
 
     References
     ----------

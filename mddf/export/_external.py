@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regr
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, LogisticRegressionCV, Ridge
-from sklearn.multioutput import MultiOutputRegressor
 
 from mddf._base.messages import short
 from mddf._members.external_member import OnePerOutput, SomeClassesClassifier
@@ -38,7 +37,6 @@ from ._steps import SUPPORTED_STEPS, add_steps, split_steps
 _TAKE_CATEGORIES = (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
-    MultiOutputRegressor,
     DummyClassifier,
     DummyRegressor,
 )
@@ -118,12 +116,6 @@ def add_external_regressor(
     if isinstance(model, Ridge | LinearRegression):
         product = graph.add("MatMul", X, np.atleast_2d(model.coef_).T)
         return graph.add("Add", product, np.atleast_1d(model.intercept_))
-    if isinstance(model, MultiOutputRegressor):
-        outputs = [
-            add_external_regressor(graph, X, output_model, category_codes=category_codes)
-            for output_model in model.estimators_
-        ]
-        return graph.concat(outputs)
     if isinstance(model, HistGradientBoostingRegressor):
         # Raw predictions are predictions: members are fitted to standardised targets, which
         # "poisson" and "gamma", the losses with a logarithmic link, refuse as they are negative.
@@ -150,10 +142,7 @@ def _check_categories(model: BaseEstimator, category_codes: CategoryCodes | None
 def _refusal(model: BaseEstimator) -> TypeError:
     if is_regressor(model):
         kind = "regressors"
-        supported = (
-            "a Ridge, a LinearRegression and a HistGradientBoostingRegressor, alone, in a "
-            "MultiOutputRegressor,"
-        )
+        supported = "a Ridge, a LinearRegression and a HistGradientBoostingRegressor, alone"
     else:
         kind = "classifiers"
         supported = "a LogisticRegression and a HistGradientBoostingClassifier, alone"

@@ -15,12 +15,12 @@ from sklearn.pipeline import Pipeline
 
 from mddf._binning.binner import Binner
 from mddf._binning.categories import CategoryEncoder
+from mddf._fitted.fitted_model import FittedStages
 from mddf._input.cell_values import NUMBER
 from mddf._input.reading import read_numbers, read_table
-from mddf._inspection.stages import feature_names
+from mddf._inspection.stages import feature_names, fitted_stages
 from mddf.explain._arrays import categories_by_code
 
-from ._exported import ExportedModel, exported_model
 from ._graph import ML, Graph
 from ._precision import check_dtype
 from ._statistics import LevelsInput
@@ -42,7 +42,7 @@ def onnx_inputs(
 
     Parameters
     ----------
-    model : forest, gradient boosting, deep forest, cascade or boosting baseline of mddf
+    model : forest, gradient boosting, deep forest or cascade of mddf
         Fitted; or a pipeline that `to_onnx` takes.
     X : array or DataFrame of shape (n_samples, n_features)
     dtype : float32 or float64, default=None
@@ -64,7 +64,7 @@ def onnx_inputs(
     """
     precision = check_dtype(dtype)
     steps, last = split_steps(model)
-    binner = exported_model(last).binner
+    binner = fitted_stages(last).binner
     if steps:
         return {"X": _pipeline_numbers(model, X).astype(precision, copy=False)}
     names = _input_names(last, binner)
@@ -96,7 +96,7 @@ def onnx_inputs(
 
 def input_names(model: BaseEstimator) -> list[str]:
     """Names of the graph's inputs; a ValueError names a feature whose name cannot be one."""
-    return _input_names(model, exported_model(model).binner)
+    return _input_names(model, fitted_stages(model).binner)
 
 
 def _input_names(model: BaseEstimator, binner: Binner) -> list[str]:
@@ -118,7 +118,7 @@ def _input_names(model: BaseEstimator, binner: Binner) -> list[str]:
 
 
 def add_inputs(
-    graph: Graph, model: BaseEstimator, exported: ExportedModel, dtype: np.dtype
+    graph: Graph, model: BaseEstimator, fitted: FittedStages, dtype: np.dtype
 ) -> tuple[str, dict[int, LevelsInput]]:
     """Declare the inputs and append the table of features, in double precision.
 
@@ -129,7 +129,7 @@ def add_inputs(
     levels : dict of int to LevelsInput
         Categories of the columns that have target statistics.
     """
-    binner = exported.binner
+    binner = fitted.binner
     categories = categories_by_code(binner)
     levels: dict[int, LevelsInput] = {}
     if not categories:
@@ -140,7 +140,7 @@ def add_inputs(
         value = graph.input(name, str if is_text else dtype, [None, 1])
         if column in categories:
             cells = _CategoryInput(graph, value, name, is_text, dtype)
-            if column in exported.columns_of_levels:
+            if column in fitted.columns_of_levels:
                 levels[column] = cells.add_levels(binner.encoders_[column])
             value = cells.add_codes(categories[column])
         columns.append(graph.cast(value, np.float64))
@@ -150,7 +150,7 @@ def add_inputs(
 def add_pipeline_input(graph: Graph, pipeline: Pipeline, dtype: np.dtype) -> str:
     """Declare the input of a pipeline; a TypeError refuses a last step with categories."""
     _, last = split_steps(pipeline)
-    if encoders := exported_model(last).binner.encoders_:
+    if encoders := fitted_stages(last).binner.encoders_:
         raise TypeError(
             "the last step of a pipeline must take numbers alone in to_onnx, got categories in "
             f"{len(encoders)} columns; export that step by itself, with its own inputs"

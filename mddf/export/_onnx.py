@@ -10,12 +10,12 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, is_regressor
 
 from mddf._base.messages import short
-from mddf._inspection.stages import feature_names
+from mddf._inspection.stages import feature_names, fitted_stages
 
-from ._exported import exported_model
 from ._graph import Graph
 from ._inputs import add_inputs, add_pipeline_input, input_names, is_utf8
-from ._precision import check_dtype, warn_of_rounded_steps, warn_of_rounding
+from ._precision import check_dtype, lossy_columns, warn_of_rounded_steps, warn_of_rounding
+from ._stages import add_stages
 from ._statistics import LevelsInput
 from ._steps import add_steps, split_steps
 
@@ -33,7 +33,7 @@ def to_onnx(model: BaseEstimator, *, dtype: npt.DTypeLike | None = None) -> onnx
 
     Parameters
     ----------
-    model : forest, gradient boosting, deep forest, cascade or boosting baseline of mddf
+    model : forest, gradient boosting, deep forest or cascade of mddf
         Fitted; or a pipeline that ends with such a model, if all features of the model are
         numbers. Members of other packages must be scikit-learn's linear models (logistic
         regression, ridge regression) or histogram gradient boosting. The transformers before a
@@ -83,12 +83,12 @@ def to_onnx(model: BaseEstimator, *, dtype: npt.DTypeLike | None = None) -> onnx
         raise ImportError('to_onnx needs the package onnx: pip install "mddf[onnx]"') from error
     # 1. Check the model and the precision.
     steps, last = split_steps(model)
-    exported = exported_model(last)
+    fitted = fitted_stages(last)
     if dtype is None:
         if steps:
             warn_of_rounded_steps()
         else:
-            warn_of_rounding(feature_names(last), exported.lossy_columns())
+            warn_of_rounding(feature_names(last), lossy_columns(fitted))
     precision = check_dtype(dtype)
     # 2. Declare the inputs, and append the steps before the model.
     levels: dict[int, LevelsInput] = {}
@@ -97,18 +97,22 @@ def to_onnx(model: BaseEstimator, *, dtype: npt.DTypeLike | None = None) -> onnx
         raw = add_steps(graph, add_pipeline_input(graph, model, precision), steps)
     else:
         graph = Graph(input_names(last))
-        raw, levels = add_inputs(graph, last, exported, precision)
+        raw, levels = add_inputs(graph, last, fitted, precision)
     # 3. Append the model.
-    predictions, position = exported.add(graph, raw, levels)
+    is_regression = is_regressor(last)
+    predictions = add_stages(graph, raw, levels, fitted, is_regressor=is_regression)
     # 4. Declare the outputs.
-    if is_regressor(last):
+    if is_regression:
         name = "variable"
+        n_outputs = fitted.stages[-1].members[0].n_columns
     else:
         name = "probabilities"
+        n_outputs = len(last.classes_)
+        position = graph.add("ArgMax", predictions, axis=1, keepdims=0)
         label_type, classes = _label_type(last.classes_)
         label = graph.add("Gather", graph.constant(classes, classes.dtype), position)
         graph.output(label, "label", label_type, [None])
-    graph.output(graph.cast(predictions, precision), name, precision, [None, exported.n_outputs])
+    graph.output(graph.cast(predictions, precision), name, precision, [None, n_outputs])
     return graph.model(type(model).__name__, import_module("mddf").__version__)
 
 

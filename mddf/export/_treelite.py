@@ -11,11 +11,11 @@ from sklearn.base import BaseEstimator, is_regressor
 
 from mddf._base.messages import short
 from mddf._fitted.fitted_model import FittedMember, FittedStages
+from mddf._gradient.decoding import decode
 from mddf._gradient.losses import ClassificationTarget, RegressionTarget, TargetKind
 from mddf._inspection.stages import fitted_stages, numbers_of
 from mddf._trees.decoding import thresholds
 from mddf._trees.nodes import LEAF, Nodes
-from mddf.explain._decoding import decode
 
 if TYPE_CHECKING:
     import treelite

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from mddf._binning.bins import Bins
+from mddf._gradient.decoding import decode
 from mddf._gradient.trees import BoostedTrees
 from mddf._trees.arrays import TreeBlock, Trees
 from mddf._trees.decoding import thresholds
 from mddf._trees.nodes import LEAF, Nodes
-from mddf.explain._decoding import decode
 
 from ._graph import IR_VERSION_OF_SETS, ML, Attribute, Graph
 

@@ -18,13 +18,13 @@ from mddf._binning.encoded_rows import EncodedRows
 from mddf._fitted.fitted_model import FittedMember
 from mddf._forest.base import Forest
 from mddf._gradient.base import GradientBoosting
+from mddf._gradient.decoding import decode
 from mddf._gradient.target_encoding import with_statistics
 from mddf._gradient.trees import BoostedTrees
 from mddf._inspection.stages import coded_stages, fitted_stages
 from mddf._members.boosted import BoostedFolds
 from mddf._trees import predictor
 from mddf.explain._checks import check_position
-from mddf.explain._decoding import decode
 
 
 def leaf_indices(

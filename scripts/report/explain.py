@@ -38,13 +38,12 @@ def agreement(model, split, n_rows):
     model.fit(X, split.y[:2000])
     masker = shap.maskers.Independent(X[:30], max_samples=30)
     exact = shap.explainers.Exact(model.predict_proba, masker)(rows).values
-    for method in ("tree", "path"):
-        contributions = shap_values(model, rows, background=X[:30], method=method).values
-        yield {
-            "method": method,
-            "correlation": np.corrcoef(contributions.ravel(), exact.ravel())[0, 1],
-            "error": np.abs(contributions - exact).sum() / np.abs(exact).sum(),
-        }
+    contributions = shap_values(model, rows, background=X[:30], method="tree").values
+    yield {
+        "method": "tree",
+        "correlation": np.corrcoef(contributions.ravel(), exact.ravel())[0, 1],
+        "error": np.abs(contributions - exact).sum() / np.abs(exact).sum(),
+    }
 
 
 def noise(model, split):

@@ -160,7 +160,7 @@ def test_shapley_values_of_target_statistics_by_enumeration(grow_policy, n_class
         assert np.allclose(explanation.values[i].reshape(4, width), exact[:4], atol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["tree", "path", "permutation"])
+@pytest.mark.parametrize("method", ["tree", "permutation"])
 @pytest.mark.parametrize("grow_policy", GROWTH)
 @pytest.mark.parametrize("n_classes", [None, 2, 3])
 def test_contributions_of_target_statistics_add_up(method, grow_policy, n_classes):
@@ -183,20 +183,19 @@ def test_contributions_of_target_statistics_add_up(method, grow_policy, n_classe
 
 
 @pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("method", ["tree", "path"])
 @pytest.mark.parametrize("grow_policy", GROWTH)
-def test_contributions_add_up_to_raw_predictions(kind, method, grow_policy):
+def test_contributions_add_up_to_raw_predictions(kind, grow_policy):
     pytest.importorskip("shap", reason='needs "mddf[explain]"')
     X = TABLES[kind]()
     for n_classes in (None, 2, 3):
         model = made(X, grow_policy, n_classes)
-        explanation = shap_values(model, X[:5], method=method)
+        explanation = shap_values(model, X[:5])
         values = explanation.values.reshape(5, X.shape[1], -1)
         sums = values.sum(axis=1) + explanation.base_values.reshape(5, -1)
         assert np.allclose(sums, raw_of(model, X[:5]))
         assert (explanation.output_names is None) == (n_classes != 3)
         # Rows that count alike are another background than samples that have weights.
-        rows = shap_values(model, X[:5], background=X, method=method)
+        rows = shap_values(model, X[:5], background=X)
         sums = rows.values.reshape(values.shape).sum(axis=1) + rows.base_values.reshape(5, -1)
         assert np.allclose(sums, raw_of(model, X[:5]))
         assert not np.allclose(rows.base_values, explanation.base_values)

@@ -18,7 +18,7 @@ def data():
     return X, np.ldexp(y, 300)
 
 
-@pytest.mark.parametrize("method", ["tree", "path", "permutation"])
+@pytest.mark.parametrize("method", ["tree", "permutation"])
 @pytest.mark.parametrize("n_outputs", [1, 2])
 def test_contributions_add_up(method, n_outputs, data):
     shap = pytest.importorskip("shap", reason='needs "mddf[explain]"')
