@@ -69,22 +69,8 @@ def grow_forests(
 ) -> tuple[list[grower.GrowthResult], list[grower.GrowthResult]]:
     """Grow both forests of a window size for each fold.
 
-    Parameters
-    ----------
-    samples : Samples
-    spec : WindowSpec
-    options : ForestOptions
-    entropy : list of int
-        Entropy of the trees' seeds.
-    held_out : bool
-        Whether to compute the class vectors of the held-out samples' windows.
-    n_jobs, verbose
-        See :func:`mddf._trees.grower.growing`.
-
-    Returns
-    -------
-    tuple of list of GrowthResult
-        In the order of ``FORESTS``, with an entry for each fold.
+    With `held_out`, the class vectors of the held-out samples' windows are also computed. The
+    results are in the order of ``FORESTS``, with an entry for each fold.
     """
     table = BinnedTable(
         join_bins(*[samples.bins] * prod(spec.size)),

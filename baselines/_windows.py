@@ -53,15 +53,9 @@ class WindowSpec:
         return tuple(-(-n // self.pool) for n in self.positions)
 
     def view(self, codes: np.ndarray) -> np.ndarray:
-        """View all windows, without a copy.
+        """View all windows without a copy: (n_samples, *positions, *size, n_channels).
 
-        Parameters
-        ----------
-        codes : ndarray of shape (n_samples, *grid, n_channels)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, *positions, *size, n_channels)
+        `codes` have the shape (n_samples, *grid, n_channels).
         """
         axes = tuple(range(1, codes.ndim - 1))
         windows = np.lib.stride_tricks.sliding_window_view(codes, self.size, axis=axes)
@@ -83,15 +77,8 @@ class WindowSpec:
     def pool_positions(self, vectors: np.ndarray, pooling: str | None) -> np.ndarray:
         """Pool the class vectors of all windows, and put them in a row for each sample.
 
-        Parameters
-        ----------
-        vectors : ndarray of shape (n_samples * n_windows, n_classes)
-        pooling : {"mean", "max"} or None
-            Ignored if `pool` is 1.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, prod(pooled) * n_classes)
+        `vectors` have the shape (n_samples * n_windows, n_classes), the result (n_samples,
+        prod(pooled) * n_classes). `pooling` is ignored if `pool` is 1.
         """
         n_classes = vectors.shape[1]
         pooled = vectors.reshape(-1, *self.positions, n_classes)
@@ -120,14 +107,7 @@ class WindowSpec:
 
 
 def resolve_grid(shape: Any, sample_shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Determine the axes that windows slide along; further axes of a sample are channels.
-
-    Parameters
-    ----------
-    shape : None or sequence of one or two int
-    sample_shape : tuple of int
-        Shape of a sample of X, with at least one axis.
-    """
+    """Determine the axes that windows slide along; further axes of a sample are channels."""
     if len(sample_shape) > 3:
         raise ValueError(
             f"X must have 2 to 4 dimensions, (n_samples, ...), got samples of shape {sample_shape}"

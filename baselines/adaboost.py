@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble._base import _set_random_states
 from sklearn.utils import check_random_state
@@ -18,6 +16,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from mddf import _core
+from mddf._base.docstrings import describes_parameters
 from mddf._base.elementary import exp, log
 from mddf._base.messages import short
 from mddf._base.types import TableLike
@@ -27,37 +26,17 @@ from mddf._targets.target_validation import all_weights, known_labels
 from ._boosting.base import BaseBoostingClassifier
 from ._boosting.early_stopping import Monitor
 from ._boosting.ensemble import Ensemble, History, Round
-from ._boosting.fixed_learners import UsesWeakLearners, fixed_learners
-from ._boosting.search import LEAST_ERROR, TreeSearch, UsedTrees
-from ._boosting.weak_learners import TIE, FittedLearners, FloatArray, Learner, Learners, WeakTrees
+from ._boosting.fixed_learners import UsesWeakLearners
+from ._boosting.parameters import BOOSTING, WEAK_LEARNERS
+from ._boosting.search import LEAST_ERROR
+from ._boosting.sources import Candidate, FixedSource, LearnerSource, TreeSource
+from ._boosting.weak_learners import TIE, FittedLearners, FloatArray, Learner, WeakTrees
 
 # Notes of a round in the history; learners that are not searched trees do not have the last one.
 _NOTES = ("objective", "weighted_error", "edge", "normalizer", "step", "n_learners", "tree_size")
 
 
-@dataclass(frozen=True)
-class _Candidate:
-    """Learner with the lowest weighted error in a round.
-
-    Attributes
-    ----------
-    index : int
-        Its index in the order in which learners enter the vote.
-    learner : Learners
-        The learner alone.
-    votes : array of shape (n_samples,)
-        Its votes on the training rows.
-    """
-
-    index: int
-    learner: Learners
-    votes: NDArray[Any]
-
-
-# A function of the weights of the rows, and of their labels; None if there is no learner.
-_LearnerSource = Callable[[FloatArray, FloatArray], _Candidate | None]
-
-
+@describes_parameters(WEAK_LEARNERS, BOOSTING)
 class AdaBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
     r"""Discrete AdaBoost.
 
@@ -73,23 +52,6 @@ class AdaBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of rounds.
-    max_depth : int, default=1
-        Depth of the trees. Stumps, of depth 1, are searched exhaustively over all features and
-        all thresholds half-way between neighbouring values. Deeper trees grow by layers: each
-        layer splits every leaf at its best threshold, if that lowers the weighted error; the trees
-        in the vote compete with them in every round. Ignored with `weak_learners`.
-    weak_learners : None, "stumps", callable or list of callables, default=None
-        None searches trees. "stumps" is a finite set with `n_thresholds` evenly spaced thresholds
-        per feature. Callables map X to values in {-1, +1} of shape (n_samples,); a single callable
-        may return shape (n_samples, n_learners).
-    n_thresholds : int, default=10
-        Thresholds per feature of ``weak_learners="stumps"``, at most 65535.
-    categorical_features : "from_dtype", array of bool, int or str, or None, default="from_dtype"
-        Which features are categories: a mask, column numbers or names. "from_dtype" takes a
-        DataFrame's columns of categories or strings. A split separates one category from
-        all others. Categories that are not in the training rows count as missing.
     estimator : classifier or None, default=None
         Any classifier whose fit takes `sample_weight`. A clone is fitted in every round, as in
         `sklearn.ensemble.AdaBoostClassifier`. It replaces trees of `max_depth`, and cannot be
@@ -97,30 +59,11 @@ class AdaBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
         that is worse than chance gets a negative weight, where scikit-learn stops.
     learning_rate : float, default=1.0
         Factor of alpha_t, > 0.
-    early_stopping : bool, default=False
-        Whether to hold back a share of the rows, and keep the number of rounds with the lowest
-        mean of exp(-y f) on them.
-    validation_fraction : float, default=0.1
-        The share, in (0, 1).
-    n_iter_no_change : int, default=10
-        Rounds without a new least validation loss after which to stop.
     random_state : int, RandomState instance or None, default=None
         Draws the validation share, and seeds of the fits of `estimator`; nothing else is random.
-    n_jobs : int or None, default=None
-        Processes for the classes when there are more than two.
-    verbose : int, default=0
-        Show a progress bar when positive.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
-    n_features_in_ : int
-        Number of features.
-    ensembles_ : list of Ensemble
-        The vote: one entry with two classes, else one per class against the rest.
-    estimator_weights_ : array of shape (n_learners,), or list of them
-        alpha, summed over the rounds that chose the same learner.
     history_ : dict of arrays of shape (n_rounds,), or (n_classes, n_rounds)
         ``objective`` (weighted mean of exp(-y f)), ``weighted_error``, ``edge`` (1 - 2 eps),
         ``normalizer`` (Z), ``step`` (alpha_t), ``n_learners``, and for searched trees
@@ -128,8 +71,6 @@ class AdaBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
     feature_importances_ : array of shape (n_features,)
         Shares of the features in the vote. With an `estimator` that has importances, this is their
         weighted mean. Callables have none.
-    n_iter_ : int
-        Rounds made (the most over the classes).
 
     See Also
     --------
@@ -208,23 +149,25 @@ class AdaBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
             raise ValueError(
                 "estimator must be None if weak_learners are given; got " + short(self.estimator)
             )
+        source: LearnerSource
         if self.estimator is not None:
-            source = _fit_estimators(self.estimator, X, self.random_state)
+            source = _FittedSource(self.estimator, X, self.random_state)
             return self._collect_rounds(self._rounds(source, y, weight), monitor, _NOTES[:-1])
         if weak_learners is None:
-            source = _search_trees(X, self.max_depth)
+            source = TreeSource(X, self.max_depth)
             return self._collect_rounds(self._rounds(source, y, weight), monitor, _NOTES)
-        learners, values = fixed_learners(weak_learners, X, self.n_thresholds)
-        wrong = values[np.abs(values) != 1]
-        if len(wrong):
-            raise ValueError(f"weak_learners must have values in {{-1, +1}}; got {wrong[0]!s}")
-        signs = np.ascontiguousarray(values, dtype=np.int8)
+        fixed = FixedSource.from_parameter(weak_learners, X, self.n_thresholds)
         # The kernel runs all rounds over a finite set, but has no learning rate.
         if self.learning_rate != 1:
-            source = _choose_from_set(learners, signs)
-            return self._collect_rounds(self._rounds(source, y, weight), monitor, _NOTES[:-1])
+            return self._collect_rounds(self._rounds(fixed, y, weight), monitor, _NOTES[:-1])
         ensemble, round_arrays = self._run_kernel(
-            _core.adaboost_path, learners, signs, y, weight, self.n_estimators, LEAST_ERROR
+            _core.adaboost_path,
+            fixed.learners,
+            fixed.votes,
+            y,
+            weight,
+            self.n_estimators,
+            LEAST_ERROR,
         )
         step, objective, edge, n_learners = round_arrays
         error = np.maximum((1 - np.abs(edge)) / 2, LEAST_ERROR)
@@ -237,9 +180,7 @@ class AdaBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
             "n_learners": n_learners.astype(np.int64),
         }
 
-    def _rounds(
-        self, source: _LearnerSource, y: FloatArray, weight: FloatArray
-    ) -> Iterator[Round]:
+    def _rounds(self, source: LearnerSource, y: FloatArray, weight: FloatArray) -> Iterator[Round]:
         """Yield rounds with the learners of a source."""
         margin = np.zeros(len(y))
         alpha = np.zeros(0)
@@ -248,7 +189,7 @@ class AdaBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
             # The smallest margin is subtracted, so that weights do not underflow.
             distribution = weight * exp(margin.min() - margin)
             distribution /= distribution.sum()
-            candidate = source(distribution, y)
+            candidate = source.best(distribution, y)
             if candidate is None:
                 return
             # A learner that is worse than chance votes with the opposite sign.
@@ -335,60 +276,34 @@ class AdaBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
         return estimators[0] if len(estimators) == 1 else estimators
 
 
-def _search_trees(X: FloatArray, max_depth: int) -> _LearnerSource:
-    """Search for the tree with the lowest weighted error in each round."""
-    search = TreeSearch(X, max_depth)
-    used = UsedTrees()
+class _FittedSource:
+    """Clones of a classifier, seeded as by scikit-learn's AdaBoost."""
 
-    def best_tree(distribution: FloatArray, y: FloatArray) -> _Candidate | None:
-        signed = distribution * y
-        # The search finds the best stump, but not always the best deeper tree, which may be one
-        # that is in the vote.
-        edges = used.edges(signed) if max_depth > 1 else np.empty(0)
-        k = used.choose(*search.best(signed), np.abs(edges))
-        return None if k is None else _Candidate(k, used.trees[k], used.prediction(k))
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        X: FloatArray,
+        random_state: int | np.random.RandomState | None,
+    ) -> None:
+        if not has_fit_parameter(estimator, "sample_weight"):
+            raise ValueError(
+                "estimator must be a classifier whose fit takes sample_weight; got "
+                + short(estimator)
+            )
+        self._estimator = estimator
+        self._X = X
+        self._random = check_random_state(random_state)
+        self._n_fitted = 0
 
-    return best_tree
-
-
-def _choose_from_set(learners: Learners, signs: NDArray[np.int8]) -> _LearnerSource:
-    """Choose the best learner of a finite set, by the same rule as the kernel."""
-    # Indices of learners in the order in which they enter the vote.
-    entry_index: dict[int, int] = {}
-
-    def best_of_set(distribution: FloatArray, y: FloatArray) -> _Candidate | None:
-        if len(signs) == 0:
-            return None
-        size = np.abs(_core.learner_edges(signs, distribution * y))
-        j = int(np.flatnonzero(size >= size.max() - TIE)[0])
-        k = entry_index.setdefault(j, len(entry_index))
-        return _Candidate(k, learners.take(np.array([j])), signs[j])
-
-    return best_of_set
-
-
-def _fit_estimators(
-    estimator: BaseEstimator, X: FloatArray, random_state: int | np.random.RandomState | None
-) -> _LearnerSource:
-    """Fit a clone of a classifier in every round, seeded as by scikit-learn's AdaBoost."""
-    if not has_fit_parameter(estimator, "sample_weight"):
-        raise ValueError(
-            "estimator must be a classifier whose fit takes sample_weight; got " + short(estimator)
-        )
-    random = check_random_state(random_state)
-    n_fitted = 0
-
-    def fit_clone(distribution: FloatArray, y: FloatArray) -> _Candidate:
-        nonlocal n_fitted
-        fitted = clone(estimator)
-        _set_random_states(fitted, random)
+    def best(self, distribution: FloatArray, y: FloatArray) -> Candidate | None:
+        """Fit a clone."""
+        fitted = clone(self._estimator)
+        _set_random_states(fitted, self._random)
         # Scaled to a mean of 1: some classifiers compare weights with absolute numbers.
-        fitted.fit(X, y.astype(np.int64), sample_weight=distribution * len(y))
+        fitted.fit(self._X, y.astype(np.int64), sample_weight=distribution * len(y))
         learner = FittedLearners([fitted])
-        n_fitted += 1
-        return _Candidate(n_fitted - 1, learner, learner.values(X)[0])
-
-    return fit_clone
+        self._n_fitted += 1
+        return Candidate(self._n_fitted - 1, learner, learner.values(self._X)[0])
 
 
 def _normalizer(error: Any, learning_rate: float = 1.0, step: float = 0.0) -> Any:

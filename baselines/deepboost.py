@@ -9,8 +9,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from mddf._base.docstrings import describes_parameters
 from mddf._base.elementary import exp, log
 from mddf._base.validation import Within, finite, resolve_named
 
@@ -18,7 +19,8 @@ from ._boosting.base import BaseBoostingClassifier
 from ._boosting.complexity import Complexity, complexity_table
 from ._boosting.early_stopping import Monitor
 from ._boosting.ensemble import Ensemble, History, Round
-from ._boosting.losses import loss_of
+from ._boosting.losses import LOSSES
+from ._boosting.parameters import BOOSTING
 from ._boosting.search import LEAST_ERROR, TreeSearch, UsedTrees
 from ._boosting.steps import exact_step, majorizer_step
 from ._boosting.weak_learners import FloatArray, WeakTrees
@@ -34,6 +36,7 @@ NAMED_SETTINGS: dict[str, dict[str, object]] = {
 }
 
 
+@describes_parameters(BOOSTING)
 class DeepBoostClassifier(BaseBoostingClassifier):
     r"""DeepBoost of Cortes, Mohri and Syed (2014).
 
@@ -48,12 +51,8 @@ class DeepBoostClassifier(BaseBoostingClassifier):
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of rounds.
-    loss : {"exponential", "logistic"} or object, default="exponential"
-        Phi(u) = e^u or log2(1 + e^u), of u = 1 - y f. An object has methods ``value(u)`` and
-        ``derivative(u)`` of an array, for another convex, increasing, differentiable Phi. All
-        steps are then exact.
+    loss : {"exponential", "logistic"}, default="exponential"
+        Phi(u) = e^u or log2(1 + e^u), of u = 1 - y f.
     beta : float, default=1e-3
         Penalty of a unit of absolute weight, >= 0.
     lambda_ : float, default=1e-3
@@ -78,32 +77,10 @@ class DeepBoostClassifier(BaseBoostingClassifier):
         rows, so that weights count as copies.
     step : {"majorizer", "exact"}, default="majorizer"
         "majorizer" is the closed form of the paper, which is exact for the exponential loss and
-        too short for the logistic loss. It does not exist for a loss that is an object. "exact"
-        searches for the minimum along the coordinate.
-    categorical_features : "from_dtype", array of bool, int or str, or None, default="from_dtype"
-        Which features are categories: a mask, column numbers or names. "from_dtype" takes a
-        DataFrame's columns of categories or strings. A split separates one category from
-        all others. Categories that are not in the training rows count as missing.
-    early_stopping : bool, default=False
-        Whether to hold back a share of the rows, and keep the number of rounds with the lowest
-        mean loss on them.
-    validation_fraction : float, default=0.1
-        The share, in (0, 1).
-    n_iter_no_change : int, default=10
-        Rounds without a new least validation loss after which to stop.
-    random_state : int, RandomState instance or None, default=None
-        Draws the validation share; nothing else is random.
-    n_jobs : int or None, default=None
-        Processes for the classes when there are more than two.
-    verbose : int, default=0
-        Show a progress bar when positive.
+        too short for the logistic loss. "exact" searches for the minimum along the coordinate.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
-    n_features_in_ : int
-        Number of features.
     ensembles_ : list of Ensemble
         The vote: one entry with two classes, else one per class against the rest. A vote is empty
         if the penalties forbid every learner; f is then 0, which predicts ``classes_[1]``.
@@ -114,10 +91,6 @@ class DeepBoostClassifier(BaseBoostingClassifier):
         complement gets the weight), ``edge`` (1 - 2 eps), ``step`` (eta), ``n_learners`` (with a
         weight other than 0), ``tree_size`` (nodes, or levels of "stumps"). With early stopping
         also ``validation_loss``.
-    feature_importances_ : array of shape (n_features,)
-        Shares of the features in the vote.
-    n_iter_ : int
-        Rounds made (the most over the classes).
 
     See Also
     --------
@@ -141,7 +114,7 @@ class DeepBoostClassifier(BaseBoostingClassifier):
 
     _parameter_constraints: dict[str, Any] = {
         **BaseBoostingClassifier._parameter_constraints,
-        "loss": [StrOptions({"exponential", "logistic"}), HasMethods(["value", "derivative"])],
+        "loss": [StrOptions({"exponential", "logistic"})],
         "beta": [finite()],
         "lambda_": [finite()],
         "hypotheses": [StrOptions({"trees", "stumps"})],
@@ -155,7 +128,7 @@ class DeepBoostClassifier(BaseBoostingClassifier):
         self,
         n_estimators: int = 100,
         *,
-        loss: Any = "exponential",
+        loss: str = "exponential",
         beta: float = 1e-3,
         lambda_: float = 1e-3,
         hypotheses: str = "trees",
@@ -214,9 +187,9 @@ class DeepBoostClassifier(BaseBoostingClassifier):
         return cls(**resolve_named(name, NAMED_SETTINGS, {}, params))
 
     def _loss(self, margin: FloatArray) -> FloatArray:
-        return loss_of(self.loss).value(1 - margin)
+        return LOSSES[self.loss].value(1 - margin)
 
-    def _link(self) -> Any:
+    def _link(self) -> str:
         return self.loss
 
     def _boost(
@@ -233,10 +206,9 @@ class _Descent:
     def __init__(
         self, params: DeepBoostClassifier, X: FloatArray, y: FloatArray, sample_weight: FloatArray
     ) -> None:
-        self.loss = loss_of(params.loss)
+        self.loss = LOSSES[params.loss]
         # The closed form is exact for the exponential loss.
-        named = isinstance(params.loss, str)
-        self.exact = not named or (params.step == "exact" and params.loss != "exponential")
+        self.exact = params.step == "exact" and params.loss != "exponential"
         stumps = params.hypotheses == "stumps"
         complexity = complexity_table(
             params.complexity,

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy.typing as npt
 from numpy.random import RandomState
 
+from mddf._base.docstrings import COMMON, describes_parameters
 from mddf._base.validation import resolve_named
 from mddf._layers.base_cascade import BaseCascade
 from mddf._layers.cascade_plan import CascadeKind
@@ -30,6 +31,7 @@ RELATIVES: dict[str, dict[str, Any]] = {
 }
 
 
+@describes_parameters(COMMON)
 class GCForestClassifier(BaseCascade):
     """The cascade of gcForest.
 
@@ -83,27 +85,16 @@ class GCForestClassifier(BaseCascade):
         `mddf.rules`.
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class.
-    n_jobs : int, default=None
-        Number of threads: None is one (or the value of `joblib.parallel_config`), -1 all cores.
-        The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of folds and trees.
     verbose : int, default=0
         1 prints a line for each layer, 2 shows a progress bar as well.
-    max_bins : int, default=255
-        Most bins of a numeric feature, and most categories.
-    categorical_features : "from_dtype", array of bool, int or str, or None, \
-            default="from_dtype"
-        Categorical features, as in `mddf.RandomForestClassifier`.
     checkpoint : str or path, default=None
         Folder to which each layer is saved as soon as it is grown, as in `mddf.MDDFClassifier`.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only if X has string column names.
     n_layers_ : int
         Number of layers that are kept.
     alphas_ : ndarray of shape (n_layers_,)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import StrOptions
 
 from mddf import _core
+from mddf._base.docstrings import describes_parameters
 from mddf._base.validation import Within, finite
 from mddf._targets.weights import rounded_weights
 
@@ -21,10 +22,12 @@ from ._boosting.early_stopping import Monitor
 from ._boosting.ensemble import Ensemble, History, Round
 from ._boosting.fixed_learners import UsesWeakLearners, fixed_learners
 from ._boosting.linear_program import LIMIT, Solution, solve_c_form, solve_nu_form
+from ._boosting.parameters import BOOSTING, WEAK_LEARNERS
 from ._boosting.search import TreeSearch
 from ._boosting.weak_learners import TIE, FloatArray, Learner, Learners
 
 
+@describes_parameters(WEAK_LEARNERS, BOOSTING)
 class LPBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
     r"""LPBoost, boosting by linear programs.
 
@@ -55,36 +58,11 @@ class LPBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
         None searches trees. "stumps" is a finite set with `n_thresholds` evenly spaced thresholds
         per feature. Callables map X to values in [-1, 1], as in `QuadBoostClassifier`. The
         complements of learners are also learners.
-    n_thresholds : int, default=10
-        Thresholds per feature of ``weak_learners="stumps"``, at most 65535.
     tol : float, default=1e-8
         Boosting goes on if an edge exceeds beta by more than this.
-    categorical_features : "from_dtype", array of bool, int or str, or None, default="from_dtype"
-        Which features are categories: a mask, column numbers or names. "from_dtype" takes a
-        DataFrame's columns of categories or strings. A split separates one category from
-        all others. Categories that are not in the training rows count as missing.
-    early_stopping : bool, default=False
-        Whether to hold back a share of the rows, and keep the number of rounds with the lowest
-        error on them.
-    validation_fraction : float, default=0.1
-        The share, in (0, 1).
-    n_iter_no_change : int, default=10
-        Rounds without a new least validation loss after which to stop.
-    random_state : int, RandomState instance or None, default=None
-        Draws the validation share; nothing else is random.
-    n_jobs : int or None, default=None
-        Processes for the classes when there are more than two.
-    verbose : int, default=0
-        Show a progress bar when positive.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
-    n_features_in_ : int
-        Number of features.
-    ensembles_ : list of Ensemble
-        The vote: one entry with two classes, else one per class against the rest.
     estimator_weights_ : array of shape (n_learners,), or list of them
         alpha. A learner enters with the sign that makes its edge positive; weights of complements
         are negative.
@@ -94,10 +72,6 @@ class LPBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
         the row weights before it), ``weighted_error`` ((1 - edge) / 2 with these weights scaled to
         sum 1), ``rho``, ``step`` (weight of the round's learner after the round), ``n_learners``
         (with a weight other than 0). With early stopping also ``validation_loss``.
-    feature_importances_ : array of shape (n_features,)
-        Shares of the features in the vote; searched trees and "stumps" only.
-    n_iter_ : int
-        Rounds made (the most over the classes).
 
     Notes
     -----
@@ -190,55 +164,45 @@ class LPBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
 
 
 @dataclass(frozen=True)
-class _Candidate:
-    """Learner with the largest edge.
+class _NewLearner:
+    """Learner with the largest edge."""
 
-    Attributes
-    ----------
-    learner : Learners
-        The learner alone.
-    values : array of shape (n_samples,)
-        Its values on the training rows.
-    edge : float
-        Negative if the complement is the better learner.
-    """
-
-    learner: Learners
-    values: FloatArray
-    edge: float
+    learner: Learners  # alone
+    values: FloatArray  # (n_samples,): on the training rows
+    edge: float  # negative if the complement is the better learner
 
 
 # A function of weights times labels of the rows; None if there is no learner.
-_LearnerSource = Callable[[FloatArray], _Candidate | None]
+_NewLearnerOf = Callable[[FloatArray], _NewLearner | None]
 
 
-def _search_trees(X: FloatArray, max_depth: int) -> _LearnerSource:
+def _search_trees(X: FloatArray, max_depth: int) -> _NewLearnerOf:
     """Search for the tree with the largest edge in each round."""
     search = TreeSearch(X, max_depth)
 
-    def best_tree(signed_weight: FloatArray) -> _Candidate:
+    def best_tree(signed_weight: FloatArray) -> _NewLearner:
         tree, prediction, edge = search.best(signed_weight)
-        return _Candidate(tree, prediction.astype(np.float64), edge)
+        return _NewLearner(tree, prediction.astype(np.float64), edge)
 
     return best_tree
 
 
 def _choose_from_set(
     weak_learners: str | Learner | Sequence[Learner], X: FloatArray, n_thresholds: int
-) -> _LearnerSource:
+) -> _NewLearnerOf:
     """Choose the learner with the largest edge of a finite set."""
     learners, values = fixed_learners(weak_learners, X, n_thresholds)
     outside = values[np.abs(values) > 1]
     if len(outside):
         raise ValueError(f"weak_learners must have values in [-1, 1]; got {float(outside[0])!r}")
 
-    def best_of_set(signed_weight: FloatArray) -> _Candidate | None:
+    def best_of_set(signed_weight: FloatArray) -> _NewLearner | None:
         if len(values) == 0:
             return None
         edges = _core.learner_edges(values, signed_weight)
         size = np.abs(edges)
         k = int(np.flatnonzero(size >= size.max() - TIE)[0])
-        return _Candidate(learners.take(np.array([k])), values[k].astype(np.float64), edges[k])
+        return _NewLearner(learners.take(np.array([k])), values[k].astype(np.float64), edges[k])
 
     return best_of_set
 
@@ -287,7 +251,7 @@ class _MasterProgram:
         self._signs: list[float] = []
         self._solution: Solution | None = None
 
-    def rounds(self, source: _LearnerSource) -> Iterator[Round]:
+    def rounds(self, source: _NewLearnerOf) -> Iterator[Round]:
         """Yield rounds that add a learner and replace all weights."""
         notes = None
         while (candidate := source(self.u * self._y)) is not None:

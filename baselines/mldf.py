@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.array_hash import hash_of_arrays
+from mddf._base.docstrings import COMMON, describes_parameters
 from mddf._base.elementary import log
 from mddf._base.messages import short
 from mddf._base.types import TableLike
@@ -38,6 +39,7 @@ from ._labels.reuse import stages_with_reuse
 from ._labels.task import LabelsTask
 
 
+@describes_parameters(COMMON)
 class MLDFClassifier(LayeredClassifier):
     """The multi-label deep forest (MLDF), a cascade for samples with several labels.
 
@@ -83,18 +85,10 @@ class MLDFClassifier(LayeredClassifier):
     refit : bool, default=False
         Whether to keep forests that are fitted on all samples instead of the forests of all folds.
         The rules of reuse still come from the folds.
-    n_jobs : int, default=None
-        Number of threads: None is one (or the value of `joblib.parallel_config`), -1 all cores.
-        The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of folds and trees.
     verbose : int, default=0
         1 prints a line for each layer, 2 shows a progress bar as well.
-    max_bins : int, default=255
-        Most bins of a numeric feature, and most categories.
-    categorical_features : "from_dtype", array of bool, int or str, or None, \
-            default="from_dtype"
-        Categorical features, as in `mddf.RandomForestClassifier`.
     checkpoint : str or path, default=None
         Folder to which each layer is saved as soon as it is grown, as in `mddf.MDDFClassifier`.
 
@@ -104,9 +98,6 @@ class MLDFClassifier(LayeredClassifier):
         The values 0 and 1 for each label; the classes if y has the shape (n_samples,).
     n_labels_ : int
         Number of labels.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only if X has string column names.
     n_layers_ : int
         Number of layers that are kept.
     history_ : dict of ndarray

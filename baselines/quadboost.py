@@ -11,18 +11,21 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import StrOptions
 
 from mddf import _core
+from mddf._base.docstrings import describes_parameters
 from mddf._base.validation import Within, finite
 
 from ._boosting.base import BaseBoostingClassifier
 from ._boosting.early_stopping import Monitor
 from ._boosting.ensemble import Ensemble, History, Round
 from ._boosting.fixed_learners import UsesWeakLearners, fixed_learners
+from ._boosting.parameters import BOOSTING, WEAK_LEARNERS
 from ._boosting.search import TreeSearch, UsedTrees
 from ._boosting.weak_learners import FloatArray, Learner
 
 _NOTES = ("objective", "decrease", "correlation", "step", "n_learners")
 
 
+@describes_parameters(WEAK_LEARNERS, BOOSTING)
 class QuadBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
     r"""QuadBoost, boosting with the quadratic loss.
 
@@ -46,8 +49,6 @@ class QuadBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
         With "l1", boosting stops at the Lasso solution; with "l2", it approaches the ridge
         solution. With None, "l2" and "linf", the number of learners is controlled by the number of
         rounds or by early stopping.
-    n_estimators : int, default=100
-        Number of rounds.
     lambda_ : float, default=0.01
         Strength of "l1" and "l2", >= 0. Ignored otherwise.
     alpha_max : float, default=0.01
@@ -63,36 +64,11 @@ class QuadBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
         Largest depth of the trees of ``weak_learners=None``. The search is exhaustive at depth 1:
         all features and all thresholds between two training rows. Deeper trees are the best tree
         with one more layer of leaves, layer by layer.
-    n_thresholds : int, default=10
-        Thresholds per feature of "stumps", at most 65535.
     tol : float, default=1e-20
         Boosting stops if the best change lowers the objective by no more than this.
-    categorical_features : "from_dtype", array of bool, int or str, or None, default="from_dtype"
-        Which features are categories: a mask, column numbers or names. "from_dtype" takes a
-        DataFrame's columns of categories or strings. A split separates one category from
-        all others. Categories that are not in the training rows count as missing.
-    early_stopping : bool, default=False
-        Whether to hold back a share of the rows, and keep the number of rounds with the lowest
-        quadratic risk on them.
-    validation_fraction : float, default=0.1
-        The share, in (0, 1).
-    n_iter_no_change : int, default=10
-        Rounds without a new least validation loss after which to stop.
-    random_state : int, RandomState instance or None, default=None
-        Draws the validation share; nothing else is random.
-    n_jobs : int or None, default=None
-        Processes for the classes when there are more than two.
-    verbose : int, default=0
-        Show a progress bar when positive.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
-    n_features_in_ : int
-        Number of features.
-    ensembles_ : list of Ensemble
-        The vote: one entry with two classes, else one per class against the rest.
     estimator_weights_ : array of shape (n_learners,), or list of them
         alpha of the learners that were chosen.
     history_ : dict of arrays of shape (n_rounds,), or (n_classes, n_rounds)
@@ -101,8 +77,6 @@ class QuadBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
         ``n_learners`` (with weight other than 0). With early stopping ``validation_loss``.
     feature_importances_ : array of shape (n_features,)
         Shares of the features in the vote; not for callables.
-    n_iter_ : int
-        Rounds made (the most over the classes).
 
     Notes
     -----

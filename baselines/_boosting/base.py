@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -36,9 +36,6 @@ from .early_stopping import Monitor
 from .ensemble import Ensemble, History, Round, collect_history
 from .probabilities import NEAR_TOP, probabilities, put_ahead
 from .weak_learners import FloatArray, GivenLearners, Learners, WeakTrees
-
-if TYPE_CHECKING:
-    pass
 
 
 class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -85,8 +82,8 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         """Loss of the margins y f(x), for early stopping."""
 
     @abstractmethod
-    def _link(self) -> Any:
-        """Return the name of the link function, or a loss; see :func:`probabilities`."""
+    def _link(self) -> str:
+        """Return the name of the link function; see :func:`probabilities`."""
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(

@@ -95,15 +95,7 @@ class LearnerColumns:
         # If all columns are taken as they are, rows without gaps need no copy.
         if len(self.sources) == n and np.array_equal(self.number, np.arange(n)):
             gaps = np.isnan(numbers)
-            if not gaps.any():
-                return numbers
-            if np.isnan(self.fill).any():
-                raise ValueError(
-                    "X must have no missing values: this model was fitted by version 0.1, which "
-                    f"did not store fill values; got {np.count_nonzero(gaps)} missing values; fit "
-                    "it again"
-                )
-            return np.where(gaps, self.fill, numbers)
+            return np.where(gaps, self.fill, numbers) if gaps.any() else numbers
         values = numbers[:, self.number]
         filled = np.where(np.isnan(values), self.fill, values)
         is_category = numbers[:, self.category] == self.code

@@ -20,21 +20,9 @@ def stump_complexity(levels: int, n_samples: float, n_features: int) -> float:
     """Compute the complexity of boosting stumps by equations 7 and 8 of DeepBoost.
 
     H1, thresholds on one feature: sqrt(2 ln(2 m d) / m). H2, a stump followed by one question
-    asked on both sides: sqrt(2 ln(2 m^2 d (d - 1)) / m).
-
-    Parameters
-    ----------
-    levels : {1, 2}
-        1 for H1, 2 for H2.
-    n_samples : float
-        m, the number of training rows (their total weight).
-    n_features : int
-        d. With d = 1 the factor d (d - 1) of H2 counts as 1.
-
-    Returns
-    -------
-    float
-        The bound; 0 where the logarithm is negative.
+    asked on both sides: sqrt(2 ln(2 m^2 d (d - 1)) / m). `levels` is 1 for H1 and 2 for H2, m is
+    the total weight of the rows. With d = 1 the factor d (d - 1) counts as 1. The bound is 0 where
+    the logarithm is negative.
     """
     if levels == 1:
         logarithm = float(log(2 * n_samples * n_features))
@@ -46,21 +34,8 @@ def stump_complexity(levels: int, n_samples: float, n_features: int) -> float:
 def tree_complexity(size: Any, n_samples: float, n_features: int) -> Any:
     """Compute the complexity of decision trees with n nodes by equation 9 of DeepBoost.
 
-    sqrt((4 n + 2) log2(d + 2) ln(m + 1) / m).
-
-    Parameters
-    ----------
-    size : int or array of int
-        n, all nodes of the tree.
-    n_samples : float
-        m, the number of training rows (their total weight).
-    n_features : int
-        d.
-
-    Returns
-    -------
-    float or array
-        The bound, of the shape of `size`.
+    sqrt((4 n + 2) log2(d + 2) ln(m + 1) / m), where n counts all nodes of the tree, and m is the
+    total weight of the rows.
     """
     return np.sqrt((4 * size + 2) * _log2(n_features + 2) * float(log1p(n_samples)) / n_samples)
 
@@ -88,33 +63,10 @@ def complexity_table(
     n_samples: float,
     n_features: int,
 ) -> np.ndarray:
-    """Compute the complexity for every size of a tree that can occur.
+    """Compute the complexity for every size of a tree that can occur; entry n is of size n.
 
-    Parameters
-    ----------
-    complexity : "paper", "reference" or callable
-        The bound; a callable takes (size, n_samples, n_features).
-    hypotheses : {"trees", "stumps"}
-        With "trees" a size is a number of nodes. With "stumps" it is 1 or 2 levels; "reference"
-        and callables then get the 3 or 7 nodes of the complete tree.
-    max_depth : int
-        Largest depth of a tree.
-    n_rows : int
-        Number of rows, which limits the number of leaves.
-    n_samples : float
-        m: the total weight of the rows.
-    n_features : int
-        d.
-
-    Returns
-    -------
-    float64 array
-        Entry n is the complexity of size n; entry 0 is 0.
-
-    Raises
-    ------
-    ValueError
-        If a callable returns anything but finite numbers of at least 0.
+    With "trees" a size is a number of nodes, which `max_depth` and `n_rows` limit. With "stumps"
+    it is 1 or 2 levels; "reference" and callables then get the 3 or 7 nodes of the complete tree.
     """
     if hypotheses == "stumps":
         sizes = np.array([1, 2] if complexity == "paper" else [3, 7])

@@ -18,19 +18,7 @@ def stump_dictionary(X: FloatArray, n_thresholds: int) -> WeakTrees:
     Every feature has the thresholds low + k (high - low) / (n_thresholds + 1) for k = 1, ...,
     n_thresholds, between its smallest and its largest value in X. A stump votes +1 above its
     threshold. Complements of stumps are stumps with a negative weight, and not learners of their
-    own. A feature with a single value has no stumps.
-
-    Parameters
-    ----------
-    X : array of shape (n_samples, n_features)
-        Rows with positive sample weight.
-    n_thresholds : int
-        Thresholds per feature.
-
-    Returns
-    -------
-    WeakTrees
-        n_thresholds trees of three nodes per feature that is not constant, missing values aside.
+    own. A feature with a single value, missing values aside, has no stumps.
     """
     low = X.min(axis=0)
     high = X.max(axis=0)
@@ -47,15 +35,8 @@ def stump_dictionary(X: FloatArray, n_thresholds: int) -> WeakTrees:
 def distinct_learners(values: NDArray[Any]) -> NDArray[np.int64]:
     """Find learners that differ by more than their sign, and are not 0 on all rows.
 
-    Parameters
-    ----------
-    values : int8 or float64 array of shape (n_learners, n_samples)
-        Values of the learners on the training rows; values of type int8 are -1 or +1.
-
-    Returns
-    -------
-    int64 array
-        Indices of the first learner of every group of equal ones, in ascending order.
+    `values` has the shape (n_learners, n_samples); values of type int8 are -1 or +1. Returns the
+    indices of the first learner of every group of equal ones, in ascending order.
     """
     if values.dtype == np.int8:
         return _first_of_equal_rows(np.packbits(values == values[:, :1], axis=1))
@@ -77,22 +58,9 @@ def fixed_learners(
 ) -> tuple[Learners, NDArray[Any]]:
     """Make a finite set of learners, with their values on the training rows.
 
-    Parameters
-    ----------
-    learners : "stumps", callable or sequence of callables
-        "stumps" makes :func:`stump_dictionary`; callables are as in :class:`GivenLearners`.
-    X : array of shape (n_samples, n_features)
-        Training rows.
-    n_thresholds : int
-        Thresholds per feature of "stumps".
-
-    Returns
-    -------
-    learners : WeakTrees or GivenLearners
-        The learners, without any that agree with an earlier one on all rows up to sign, or that
-        are 0 on all rows.
-    values : int8 or float64 array of shape (n_learners, n_samples)
-        Their values.
+    "stumps" makes :func:`stump_dictionary`; callables are as in :class:`GivenLearners`. Learners
+    that agree with an earlier one on all rows up to sign, or that are 0 on all rows, are left out.
+    Values have the shape (n_learners, n_samples).
     """
     if isinstance(learners, str):
         candidates: Learners = stump_dictionary(X, n_thresholds)

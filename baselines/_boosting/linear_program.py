@@ -40,24 +40,9 @@ def solve_nu_form(values: FloatArray, cap: FloatArray) -> Solution:
 
     The solver gets the dual, min beta with sum_i u_i y_i h_j(x_i) <= beta for all j, sum u = 1
     and 0 <= u_i <= D_i, whose rows are the few learners. alpha and rho are its multipliers, and
-    both programs have the same optimum.
-
-    Parameters
-    ----------
-    values : array of shape (n_learners, n_samples)
-        y_i h_j(x_i).
-    cap : array of shape (n_samples,)
-        D_i > 0, with sum at least 1.
-
-    Returns
-    -------
-    Solution
-        The optimum.
-
-    Raises
-    ------
-    RuntimeError
-        If the solver fails.
+    both programs have the same optimum. `values` are y_i h_j(x_i), of shape (n_learners,
+    n_samples), and `cap` the D_i > 0, with sum at least 1. A RuntimeError says that the solver
+    failed.
     """
     n_learners, n_samples = values.shape
     result = _solve(

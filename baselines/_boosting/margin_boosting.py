@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
-from mddf import _core
 from mddf._base.elementary import exp, log
 from mddf._base.validation import Within
 
 from .base import BaseBoostingClassifier
 from .early_stopping import Monitor
 from .ensemble import Ensemble, History, Round
-from .fixed_learners import fixed_learners
-from .search import LEAST_ERROR, TreeSearch, UsedTrees
-from .weak_learners import TIE, FloatArray, Learner, Learners, WeakTrees
+from .fixed_learners import UsesWeakLearners
+from .search import LEAST_ERROR
+from .sources import FixedSource, LearnerSource, TreeSource
+from .weak_learners import TIE, FloatArray, Learner, WeakTrees
 
 # Names of the notes of a round; only searched trees have a size.
 _NOTES = (
@@ -35,71 +33,7 @@ _NOTES = (
 )
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """Learner with the largest edge in a round.
-
-    Attributes
-    ----------
-    index : int
-        Its index in the order in which learners enter the vote.
-    learner : Learners
-        The learner alone.
-    votes : int8 array of shape (n_samples,)
-        Its votes on the training rows.
-    """
-
-    index: int
-    learner: Learners
-    votes: NDArray[np.int8]
-
-
-class LearnerSource(Protocol):
-    """Finds the learner with the largest absolute edge."""
-
-    def best(self, signed_weight: FloatArray) -> Candidate | None:
-        """Return the best learner for weights times labels; None if there is no learner."""
-
-
-class TreeSource:
-    """Trees that are searched in every round, and those already in the vote."""
-
-    def __init__(self, X: FloatArray, max_depth: int) -> None:
-        self._search = TreeSearch(X, max_depth)
-        self._used = UsedTrees()
-        # The search finds the best stump, but a deeper tree in the vote may beat the new one.
-        self._used_compete = max_depth > 1
-
-    def best(self, signed_weight: FloatArray) -> Candidate | None:
-        """Return the best learner for weights times labels."""
-        edges = self._used.edges(signed_weight) if self._used_compete else np.empty(0)
-        k = self._used.choose(*self._search.best(signed_weight), np.abs(edges))
-        if k is None:
-            return None
-        return Candidate(k, self._used.trees[k], self._used.prediction(k))
-
-
-class FixedSource:
-    """A finite set of learners with their votes on the training rows."""
-
-    def __init__(self, learners: Learners, votes: NDArray[np.int8]) -> None:
-        self._learners = learners
-        self._votes = votes
-        # Positions in the vote, by position in the set.
-        self._entry: dict[int, int] = {}
-
-    def best(self, signed_weight: FloatArray) -> Candidate | None:
-        """Return the best learner for weights times labels."""
-        if len(self._votes) == 0:
-            return None
-        size = np.abs(_core.learner_edges(self._votes, signed_weight))
-        # Edges that differ by rounding errors are ties, which the first learner wins.
-        j = int(np.flatnonzero(size >= size.max() - TIE)[0])
-        index = self._entry.setdefault(j, len(self._entry))
-        return Candidate(index, self._learners.take(np.array([j])), self._votes[j])
-
-
-class BaseMarginBoosting(BaseBoostingClassifier):
+class BaseMarginBoosting(UsesWeakLearners, BaseBoostingClassifier):
     """AdaBoost with steps that aim at a margin rho_t.
 
     In each round, the learner with the largest edge gamma_t under the weights
@@ -129,9 +63,6 @@ class BaseMarginBoosting(BaseBoostingClassifier):
     def _link(self) -> str:
         return "exponential"
 
-    def _grows_trees(self) -> bool:
-        return self.weak_learners is None or isinstance(self.weak_learners, str)
-
     def _boost(
         self, X: FloatArray, y: FloatArray, sample_weight: FloatArray, monitor: Monitor | None
     ) -> tuple[Ensemble, History]:
@@ -142,11 +73,7 @@ class BaseMarginBoosting(BaseBoostingClassifier):
             return self._collect_rounds(
                 self._rounds(source, y, weight), monitor, (*_NOTES, "tree_size")
             )
-        learners, values = fixed_learners(self.weak_learners, X, self.n_thresholds)
-        wrong = values[np.abs(values) != 1]
-        if len(wrong):
-            raise ValueError(f"weak_learners must have values in {{-1, +1}}; got {wrong[0]!s}")
-        source = FixedSource(learners, np.ascontiguousarray(values, dtype=np.int8))
+        source = FixedSource.from_parameter(self.weak_learners, X, self.n_thresholds)
         return self._collect_rounds(self._rounds(source, y, weight), monitor, _NOTES)
 
     def _rounds(self, source: LearnerSource, y: FloatArray, weight: FloatArray) -> Iterator[Round]:
@@ -158,7 +85,7 @@ class BaseMarginBoosting(BaseBoostingClassifier):
             # The smallest margin is subtracted, so that weights do not underflow.
             distribution = weight * exp(margin.min() - margin)
             distribution /= distribution.sum()
-            candidate = source.best(distribution * y)
+            candidate = source.best(distribution, y)
             if candidate is None:
                 return
             # A learner that is worse than chance votes with the opposite sign.

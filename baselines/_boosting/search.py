@@ -49,23 +49,11 @@ class TreeSearch:
     def best(
         self, signed_weight: FloatArray, scale: float = 1.0
     ) -> tuple[WeakTrees, NDArray[np.int8], float]:
-        """Return the tree that maximises edge / 2 - scale * penalty.
+        """Return the tree that maximises edge / 2 - scale * penalty, its votes, and its edge.
 
-        Parameters
-        ----------
-        signed_weight : float64 array of shape (n_samples,)
-            Weight times label of every row; their absolute values sum to 1.
-        scale : float, default=1.0
-            Multiplies the penalty.
-
-        Returns
-        -------
-        tree : WeakTrees
-            One tree. Ties go to the smaller tree, then to the lower feature and threshold.
-        prediction : int8 array of shape (n_samples,)
-            Its votes on the training rows.
-        edge : float
-            sum_i signed_weight_i h(x_i), never negative.
+        `signed_weight` is the weight times the label of every row; absolute values sum to 1. Ties
+        go to the smaller tree, then to the lower feature and threshold. The edge, the sum of
+        signed_weight_i h(x_i), is never negative.
         """
         *nodes, prediction, edge = self._features.search(
             signed_weight, self._penalty, scale, self._max_depth, self._mode
@@ -110,21 +98,8 @@ class UsedTrees:
     ) -> int | None:
         """Choose the tree with the largest score; the new tree must beat all that are in use.
 
-        Parameters
-        ----------
-        tree : WeakTrees
-            The new tree. It is added if it is chosen and not in use yet.
-        prediction : int8 array of shape (n_samples,)
-            Its votes.
-        score : float
-            Its score.
-        scores : array of shape (n_used,) or (0,)
-            Scores of the trees in use; empty if they do not compete.
-
-        Returns
-        -------
-        int or None
-            Index of the tree; None if no score is above 0.
+        `scores` are of the trees in use; empty if they do not compete. The new tree is added if it
+        is chosen and not in use yet. Returns the index of the tree; None if no score is above 0.
         """
         if len(scores):
             best = int(np.argmax(scores))

@@ -22,21 +22,8 @@ def majorizer_step(error: float, alpha: float, penalty: float) -> float:
     Minimises (1 - eps) e^-eta + eps e^eta + P |alpha + eta| over eta. With
     q = (1 - eps) e^alpha - eps e^-alpha and R = sqrt(P^2 + 4 eps (1 - eps)) the step is -alpha if
     |q| <= P, ln(2 (1 - eps) / (P + R)) if q > P, and ln((P + R) / (2 eps)) if q < -P. For the
-    exponential loss it is the exact step; for the logistic loss it minimises an upper bound.
-
-    Parameters
-    ----------
-    error : float
-        eps, the weighted error of the learner.
-    alpha : float
-        Present weight of the learner.
-    penalty : float
-        P = L / S >= 0. With P = 0 the error is kept at least 1e-10 away from 0 and 1.
-
-    Returns
-    -------
-    float
-        eta, to be added to alpha.
+    exponential loss it is the exact step; for the logistic loss it minimises an upper bound. With
+    P = L / S = 0 the error is kept at least 1e-10 away from 0 and 1.
     """
     if penalty == 0:
         error = float(np.clip(error, LEAST_ERROR, 1 - LEAST_ERROR))
@@ -61,28 +48,10 @@ def exact_step(
 ) -> float:
     """Minimise the objective along a coordinate, by finding a root of its slope.
 
-    Minimises sum_i w_i Phi(u_i - eta y_i h(x_i)) + L |alpha + eta| over eta.
-
-    Parameters
-    ----------
-    loss : Loss
-        Phi.
-    u : array of shape (n_samples,)
-        1 - y f(x) before the step.
-    weight : array of shape (n_samples,)
-        w, with sum 1.
-    agreement : int8 array of shape (n_samples,)
-        y h(x), in {-1, +1}.
-    alpha : float
-        Present weight of the learner.
-    cost : float
-        L >= 0. With L = 0 and a learner that is right (or wrong) on all rows there is no
-        minimiser, and the step is limited as in :func:`majorizer_step`.
-
-    Returns
-    -------
-    float
-        eta, to be added to alpha.
+    Minimises sum_i w_i Phi(u_i - eta y_i h(x_i)) + L |alpha + eta| over eta. u is 1 - y f(x)
+    before the step, and `agreement` is y h(x). With a cost L of 0 and a learner that is right (or
+    wrong) on all rows there is no minimiser, and the step is limited as in
+    :func:`majorizer_step`.
     """
 
     def slope(eta: float) -> float:

@@ -260,7 +260,7 @@ def test_a_background_of_rows_with_missing_values():
 def test_refusals():
     X, y = number_table(), labels_of(number_table())
     forest = RandomForestClassifier(2).fit(X, y)
-    with pytest.raises(ValueError, match=r"method must be 'auto', 'tree', .*, got 1"):
+    with pytest.raises(ValueError, match=r"method must be 'auto', 'tree' or .*, got 1"):
         shap_values(forest, X, method=1)
     with pytest.raises(TypeError, match="model must be a forest of mddf"):
         shap_values(AdaBoostClassifier(2).fit(X, y), X)
