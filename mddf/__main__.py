@@ -11,6 +11,7 @@ from importlib import import_module
 
 import mddf
 from mddf._base.messages import nearest
+from mddf._command.command import Command
 
 _COMMANDS = {
     "fit": "fit a model to a table and write a report",
@@ -18,8 +19,6 @@ _COMMANDS = {
     "explain": "explain the predictions of single rows",
     "check": "look for leakage and poor columns in a table",
     "drift": "compare the rows of a table with the training rows",
-    "card": "write a model card",
-    "bench": "compare models of mddf and scikit-learn on a table",
     "versions": "print versions and the build, for bug reports",
 }
 
@@ -39,8 +38,8 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
             name, help=short, formatter_class=argparse.RawDescriptionHelpFormatter
         )
         if name in words:
-            command = import_module(f"mddf._command.{name}")
-            command_parser.description = command.DESCRIPTION
+            command: Command = import_module(f"mddf._command.{name}").command
+            command_parser.description = command.description
             command.add_options(command_parser)
             command_parser.set_defaults(run=command.run, command=name, parser=command_parser)
     return main_parser

@@ -8,42 +8,47 @@ from pathlib import Path
 from mddf._quality.check import check
 
 from . import files, rows, table_options
+from .command import Command
 
-DESCRIPTION = """\
+
+class CheckCommand(Command):
+    """``mddf check``."""
+
+    description = """\
 Check a table before a fit: columns that equal the target or predict it nearly
 alone, identifiers, constant and mostly missing columns, columns of many different
 texts, and copies of rows. `mddf fit` makes the same checks for its report.
 """
 
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        table_options.add_training_table(parser)
+        parser.add_argument(
+            "--test", type=Path, metavar="TABLE",
+            help="table of test rows, among which copies of training rows are searched",
+        )  # fmt: skip
+        parser.add_argument(
+            "--out", type=Path, metavar="FILE",
+            help=".csv or .parquet file for the findings (default: a table on the screen)",
+        )  # fmt: skip
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
-    table_options.add_training_table(parser)
-    parser.add_argument(
-        "--test", type=Path, metavar="TABLE",
-        help="table of test rows, among which copies of training rows are searched",
-    )  # fmt: skip
-    parser.add_argument(
-        "--out", type=Path, metavar="FILE",
-        help=".csv or .parquet file for the findings (default: a table on the screen)",
-    )  # fmt: skip
+    def run(self, options: argparse.Namespace) -> None:
+        """Read, check, write."""
+        if options.out is not None:
+            files.check_output("--out", options.out, files.TABLES, options.overwrite)
+        table = rows.read_training(
+            options.table, options.target, options.drop,
+            task=options.task, form=table_options.format_from(options),
+            drop_unlabelled=options.drop_unlabelled, warn=True,
+        )  # fmt: skip
+        X_test = None
+        if options.test is not None:
+            X_test, _ = rows.read_features(options.test, table.schema)
+        findings = check(table.X, table.y, X_test=X_test, task=table.task)
+        if options.out is None:
+            print(findings)
+        else:
+            files.write_table(options.out, findings.to_frame())
+            print(f"{options.out}: {len(findings)} findings about {options.table}")
 
 
-def run(options: argparse.Namespace) -> None:
-    """Read, check, write."""
-    if options.out is not None:
-        files.check_output("--out", options.out, files.TABLES, options.overwrite)
-    table = rows.read_training(
-        options.table, options.target, options.drop,
-        task=options.task, form=table_options.format_from(options),
-        drop_unlabelled=options.drop_unlabelled, warn=True,
-    )  # fmt: skip
-    X_test = None
-    if options.test is not None:
-        X_test, _ = rows.read_features(options.test, table.schema)
-    findings = check(table.X, table.y, X_test=X_test, task=table.task)
-    if options.out is None:
-        print(findings)
-    else:
-        files.write_table(options.out, findings.to_frame())
-        print(f"{options.out}: {len(findings)} findings about {options.table}")
+command = CheckCommand()

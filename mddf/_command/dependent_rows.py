@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _GAP = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:d|days?)?\s*")
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `mddf fit`."""
+def add_dependence_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `mddf fit` for groups and times."""
     parser.add_argument(
         "--groups", metavar="COLUMN",
         help="column of subjects, whose rows are held out together; it is not a feature",

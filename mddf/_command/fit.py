@@ -19,21 +19,13 @@ from mddf._quality.findings import NEARLY_PERFECT, Finding, Findings
 from mddf._resampling.folds import make_folds
 
 from . import dependent_rows, estimators, files, pages, report, rows
+from .command import Command
 from .dependent_rows import INDEPENDENT, DependentRows
 from .progress import Progress
 from .rows import LabelledRows
 from .scores import Decision
 from .table_options import format_from
 
-DESCRIPTION = """\
-Fit a model to a table, save it, and write a report that opens in a browser.
-
-A fifth of the rows is held out. The scores in the report are of a model that was
-not fitted to these rows. With fewer than 300 rows or 50 groups, each fifth is held
-out in turn. The saved model is then fitted to all rows, with the same parameters
-and seed. Columns of text are categories. The labels decide the task unless --task
-is given.
-"""
 # Smaller tables are scored by cross-validation: a fifth of 300 rows tells an accuracy to 0.1, and
 # a fifth of 50 groups has ten of them.
 _MIN_ROWS = 300
@@ -45,42 +37,6 @@ RowSplit = tuple[np.ndarray, np.ndarray]  # numbers of training rows and of held
 _NEARLY_PERFECT = 0.999
 
 _SETTINGS_HELP = "parameters of the model (a time_limit holds for each of the two fits)"
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
-    estimators.add_learning_options(parser, settings_help=_SETTINGS_HELP)
-    parser.add_argument(
-        "--out", type=Path, metavar="FILE",
-        help=".mddf file for the model (default: TABLE's name.mddf)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--report", type=Path, metavar="FILE",
-        help="page with the report (default: the model's name.html)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--estimator", choices=estimators.CLASS_NAMES, default="deep-forest",
-        help="kind of model (default: deep-forest)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--test", type=Path, metavar="TABLE",
-        help="table of held-out rows, used instead of --holdout",
-    )  # fmt: skip
-    parser.add_argument(
-        "--holdout", type=estimators.fraction,
-        help="share of rows held out (default: 0.2, or cross-validation with fewer than 300 rows "
-        "or 50 groups)",
-    )  # fmt: skip
-    dependent_rows.add_options(parser)
-    parser.add_argument(
-        "--positive", metavar="CLASS",
-        help="class whose precision, recall and threshold the report shows, if there are two "
-        "classes (default: the rarer one)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--verbose", action="store_true",
-        help="print the decisions and bars of the fits, instead of one bar",
-    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -105,65 +61,114 @@ class _Paths:
         return cls(model, report_path)
 
 
-def run(options: argparse.Namespace) -> None:
-    """Read, hold rows out, fit, write the report, fit to all rows, save."""
-    paths = _Paths.from_options(options)
-    # 1. Read the table.
-    dependent_rows.check_options(options)
-    groups = dependent_rows.read_groups(options)
-    times = dependent_rows.read_times(options)
-    table = rows.read_training(
-        options.table, options.target, options.drop,
-        not_features=[name for name in (options.groups, options.time) if name is not None],
-        task=options.task, form=format_from(options),
-        drop_unlabelled=options.drop_unlabelled, warn=True,
-    )  # fmt: skip
-    if options.positive is not None:
-        check_positive(options.positive, table)
-    # 2. Make the model.
-    model = estimators.make(
-        options.estimator, table.task, seed=options.seed, n_jobs=options.n_jobs,
-        settings=options.set, verbose=options.verbose,
-    )  # fmt: skip
-    dependence = DependentRows(
-        None if groups is None else groups[table.rows],
-        None if times is None else times.iloc[table.rows].reset_index(drop=True),
-        options.time,
-        dependent_rows.gap(options),
-        f"groups of {options.groups!r}",
-    )
-    if not dependence.are_dependent and options.test is None:
-        dependence = DependentRows.from_copies(table.X)
-    if "cv" not in dict(options.set):
-        dependence.set_folds(model)
-    # 3. Check the data, fit to the training rows and score the held-out rows.
-    fits_again = options.test is None
-    # A fit to all rows takes longer by the held-out rows. With --verbose, fits show bars.
-    shares = (0.4, 0.1, 0.5) if fits_again else (0.8, 0.2, 0.0)
-    with Progress(shown=not options.verbose).running() as progress:
-        fit = _fit_and_evaluate(
-            options, table, model, paths.model.name, dependence, progress, shares[0]
+class FitCommand(Command):
+    """``mddf fit``."""
+
+    description = """\
+Fit a model to a table, save it, and write a report that opens in a browser.
+
+A fifth of the rows is held out. The scores in the report are of a model that was
+not fitted to these rows. With fewer than 300 rows or 50 groups, each fifth is held
+out in turn. The saved model is then fitted to all rows, with the same parameters
+and seed. Columns of text are categories. The labels decide the task unless --task
+is given.
+"""
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        estimators.add_learning_options(parser, settings_help=_SETTINGS_HELP)
+        parser.add_argument(
+            "--out", type=Path, metavar="FILE",
+            help=".mddf file for the model (default: TABLE's name.mddf)",
+        )  # fmt: skip
+        parser.add_argument(
+            "--report", type=Path, metavar="FILE",
+            help="page with the report (default: the model's name.html)",
+        )  # fmt: skip
+        parser.add_argument(
+            "--estimator", choices=estimators.CLASS_NAMES, default="deep-forest",
+            help="kind of model (default: deep-forest)",
+        )  # fmt: skip
+        parser.add_argument(
+            "--test", type=Path, metavar="TABLE",
+            help="table of held-out rows, used instead of --holdout",
+        )  # fmt: skip
+        parser.add_argument(
+            "--holdout", type=estimators.fraction,
+            help="share of rows held out (default: 0.2, or cross-validation with fewer than 300 rows "
+            "or 50 groups)",
+        )  # fmt: skip
+        dependent_rows.add_dependence_options(parser)
+        parser.add_argument(
+            "--positive", metavar="CLASS",
+            help="class whose precision, recall and threshold the report shows, if there are two "
+            "classes (default: the rarer one)",
+        )  # fmt: skip
+        parser.add_argument(
+            "--verbose", action="store_true",
+            help="print the decisions and bars of the fits, instead of one bar",
+        )  # fmt: skip
+
+    def run(self, options: argparse.Namespace) -> None:
+        """Read, hold rows out, fit, write the report, fit to all rows, save."""
+        paths = _Paths.from_options(options)
+        # 1. Read the table.
+        dependent_rows.check_options(options)
+        groups = dependent_rows.read_groups(options)
+        times = dependent_rows.read_times(options)
+        table = rows.read_training(
+            options.table, options.target, options.drop,
+            not_features=[name for name in (options.groups, options.time) if name is not None],
+            task=options.task, form=format_from(options),
+            drop_unlabelled=options.drop_unlabelled, warn=True,
+        )  # fmt: skip
+        if options.positive is not None:
+            check_positive(options.positive, table)
+        # 2. Make the model.
+        model = estimators.make(
+            options.estimator, table.task, seed=options.seed, n_jobs=options.n_jobs,
+            settings=options.set, verbose=options.verbose,
+        )  # fmt: skip
+        dependence = DependentRows(
+            None if groups is None else groups[table.rows],
+            None if times is None else times.iloc[table.rows].reset_index(drop=True),
+            options.time,
+            dependent_rows.gap(options),
+            f"groups of {options.groups!r}",
         )
-        with progress.step("report", shares[1]):
-            page = report.render(fit)
-        # 4. Fit to all rows, unless the held-out rows are of another table.
-        if fits_again:
-            with warnings.catch_warnings(), progress.step("fit to all rows", shares[2]):
-                warnings.simplefilter("ignore")  # the report has them
-                dependence.fit(model, LabelledRows(table.X, table.y))
-        else:
-            model = fit.model
-    # 5. Write the model and the report.
-    contents = files.StoredModel(
-        model,
-        table.schema,
-        fit.decision,
-        reference=DriftReference.from_table(table.X).to_json(),
-        facts=report.facts(fit),
-    )
-    files.write_model(paths.model, contents)
-    files.write_text(paths.report, page)
-    _print_summary(options, table, fit, paths)
+        if not dependence.are_dependent and options.test is None:
+            dependence = DependentRows.from_copies(table.X)
+        if "cv" not in dict(options.set):
+            dependence.set_folds(model)
+        # 3. Check the data, fit to the training rows and score the held-out rows.
+        fits_again = options.test is None
+        # A fit to all rows takes longer by the held-out rows. With --verbose, fits show bars.
+        shares = (0.4, 0.1, 0.5) if fits_again else (0.8, 0.2, 0.0)
+        with Progress(shown=not options.verbose).running() as progress:
+            fit = _fit_and_evaluate(
+                options, table, model, paths.model.name, dependence, progress, shares[0]
+            )
+            with progress.step("report", shares[1]):
+                page = report.render_report(fit)
+            # 4. Fit to all rows, unless the held-out rows are of another table.
+            if fits_again:
+                with warnings.catch_warnings(), progress.step("fit to all rows", shares[2]):
+                    warnings.simplefilter("ignore")  # the report has them
+                    dependence.fit(model, LabelledRows(table.X, table.y))
+            else:
+                model = fit.model
+        # 5. Write the model and the report.
+        contents = files.StoredModel(
+            model,
+            table.schema,
+            fit.decision,
+            reference=DriftReference.from_table(table.X).to_json(),
+        )
+        files.write_model(paths.model, contents)
+        files.write_text(paths.report, page)
+        _print_summary(options, table, fit, paths)
+
+
+command = FitCommand()
 
 
 def _print_summary(
@@ -207,7 +212,7 @@ def _fit_and_evaluate(
     groups = None
     if dependence.groups is not None and options.test is None:
         groups = dependence.groups[row_numbers]
-    held_out = report.HeldOut(
+    held_out = report.ScoredRows(
         y=np.concatenate([test.y for _, test in splits]),
         predictions=np.concatenate(predictions),
         n_folds=len(splits),
@@ -296,7 +301,7 @@ def _decision(
     options: argparse.Namespace,
     model: BaseEstimator,
     train: LabelledRows,
-    held_out: report.HeldOut,
+    held_out: report.ScoredRows,
 ) -> tuple[Decision | None, str]:
     """Choose the threshold of the positive class, and tell which rows chose it.
 

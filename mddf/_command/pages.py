@@ -25,7 +25,7 @@ def check_libraries() -> None:
     need("matplotlib", "commands").use("agg")
 
 
-def render(template: str, **content: object) -> str:
+def render_page(template: str, **content: object) -> str:
     """Fill a template; all text is escaped."""
     import jinja2
 

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 
 from . import estimators, files, rows, table_options
+from .command import Command
 from .extras import need
 from .scores import Decision
 
@@ -20,7 +21,16 @@ if TYPE_CHECKING:
 
     from mddf._schema.schema import Schema
 
-DESCRIPTION = """\
+
+def _threshold(text: str) -> float | str:
+    """Parse a probability or the word "best"."""
+    return text if text == "best" else estimators.fraction(text)
+
+
+class PredictCommand(Command):
+    """``mddf predict``."""
+
+    description = """\
 Predict the rows of a table by a model of `mddf fit`.
 
 Classifiers give the class and the probability of each class. With --threshold, a
@@ -30,59 +40,54 @@ The table is read like the table of the fit. Columns that the model does not use
 are ignored.
 """
 
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        table_options.add_model_and_table(parser)
+        parser.add_argument(
+            "--out", type=Path, metavar="FILE",
+            help=".csv or .parquet file for predictions (default: CSV on the screen)",
+        )  # fmt: skip
+        parser.add_argument(
+            "--keep", nargs="+", default=[], metavar="COLUMN",
+            help="columns of the table to copy unchanged into the output, such as its key",
+        )  # fmt: skip
+        parser.add_argument(
+            "--threshold", type=_threshold, metavar="PROBABILITY",
+            help="probability from which the positive class is predicted, or best: the threshold in "
+            "the report of the fit (two classes; default: the more likely class)",
+        )  # fmt: skip
+        parser.add_argument(
+            "--positive", metavar="CLASS",
+            help="class that --threshold is about (default: as in the fit)",
+        )  # fmt: skip
+        parser.add_argument(
+            "--interval", type=estimators.fraction, metavar="COVERAGE",
+            help="add intervals that contain this share of new targets, such as 0.9 (regression)",
+        )  # fmt: skip
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
-    table_options.add_model_and_table(parser)
-    parser.add_argument(
-        "--out", type=Path, metavar="FILE",
-        help=".csv or .parquet file for predictions (default: CSV on the screen)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--keep", nargs="+", default=[], metavar="COLUMN",
-        help="columns of the table to copy unchanged into the output, such as its key",
-    )  # fmt: skip
-    parser.add_argument(
-        "--threshold", type=_threshold, metavar="PROBABILITY",
-        help="probability from which the positive class is predicted, or best: the threshold in "
-        "the report of the fit (two classes; default: the more likely class)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--positive", metavar="CLASS",
-        help="class that --threshold is about (default: as in the fit)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--interval", type=estimators.fraction, metavar="COVERAGE",
-        help="add intervals that contain this share of new targets, such as 0.9 (regression)",
-    )  # fmt: skip
+    def run(self, options: argparse.Namespace) -> None:
+        """Read the model and the table, predict, write."""
+        if options.out is not None:
+            files.check_output("--out", options.out, files.TABLES, options.overwrite)
+        stored = files.read_model(options.model)
+        decision = _decision(options, stored)
+        tables = predicted_blocks(
+            stored.model,
+            options.table,
+            table_options.schema_for(options, stored.schema),
+            options.keep,
+            keep_option="--keep",
+            coverage=options.interval,
+            decision=decision,
+        )
+        if options.out is None:
+            for number, table in enumerate(tables):
+                table.to_csv(sys.stdout, index=False, header=number == 0)
+        else:
+            n_rows = files.write_tables(options.out, tables)
+            print(f"{options.out}: {n_rows} predictions of {stored.schema.target.name!r}")
 
 
-def _threshold(text: str) -> float | str:
-    """Parse a probability or the word "best"."""
-    return text if text == "best" else estimators.fraction(text)
-
-
-def run(options: argparse.Namespace) -> None:
-    """Read the model and the table, predict, write."""
-    if options.out is not None:
-        files.check_output("--out", options.out, files.TABLES, options.overwrite)
-    stored = files.read_model(options.model)
-    decision = _decision(options, stored)
-    tables = predicted_blocks(
-        stored.model,
-        options.table,
-        table_options.schema_for(options, stored.schema),
-        options.keep,
-        keep_option="--keep",
-        coverage=options.interval,
-        decision=decision,
-    )
-    if options.out is None:
-        for number, table in enumerate(tables):
-            table.to_csv(sys.stdout, index=False, header=number == 0)
-    else:
-        n_rows = files.write_tables(options.out, tables)
-        print(f"{options.out}: {n_rows} predictions of {stored.schema.target.name!r}")
+command = PredictCommand()
 
 
 def predicted_blocks(

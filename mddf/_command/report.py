@@ -6,7 +6,7 @@ import platform
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import sklearn
@@ -16,7 +16,7 @@ import mddf
 from mddf._quality.findings import Findings
 from mddf.explain import ImportancesDisplay
 
-from . import calibration, pages, scores
+from . import pages, scores
 from .rows import LabelledRows
 
 if TYPE_CHECKING:
@@ -38,10 +38,12 @@ _HIDDEN_OF_MEMBERS = ("bytes", "gain", "error_correlation")
 # Importances come from so few rows and repeats to keep the report short of the time of the fit.
 _ROWS_OF_IMPORTANCES = 500
 _REPEATS_OF_IMPORTANCES = 3
+# Groups of rows of equal size in the chart of calibration, as many as are usual. Not tuned.
+_CALIBRATION_BINS = 10
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class ScoredRows:
     """Rows that models were not fitted to, with their predictions: probabilities or targets.
 
     `groups` are the groups of these rows, called `name_of_groups`; None if they are independent.
@@ -88,7 +90,7 @@ class EvaluatedFit:
     model: BaseEstimator
     train: LabelledRows
     test: LabelledRows
-    held_out: HeldOut
+    held_out: ScoredRows
     decision: scores.Decision | None
     source_of_threshold: str
     seconds: float
@@ -127,13 +129,13 @@ class _Chart:
     heading: str = ""
 
 
-def render(fit: EvaluatedFit) -> str:
+def render_report(fit: EvaluatedFit) -> str:
     """Make the page."""
     if fit.classes is None:
         charts = [_regression_chart(fit.held_out.y, fit.held_out.predictions)]
     else:
         charts = _classification_charts(fit)
-    return pages.render(
+    return pages.render_page(
         "report.html",
         title=f"{fit.target}: {fit.task} by {type(fit.model).__name__}",
         fit=fit,
@@ -148,40 +150,6 @@ def render(fit: EvaluatedFit) -> str:
         date=date.today().isoformat(),
         versions=_versions(),
     )
-
-
-def facts(fit: EvaluatedFit) -> dict[str, Any]:
-    """Facts about the fit for a model card, of the types of JSON."""
-    return {
-        "table": fit.table_name,
-        "target": fit.target,
-        "task": fit.task,
-        "date": date.today().isoformat(),
-        "versions": _versions(),
-        "settings": fit.settings,
-        "n_rows": len(fit.X),
-        "n_train": len(fit.train.y),
-        "held_out": fit.held_out.description,
-        "classes": [] if fit.classes is None else [str(label) for label in fit.classes],
-        "positive": "" if fit.decision is None else str(fit.positive),
-        "threshold": None if fit.decision is None else fit.decision.threshold,
-        "scores": [_without_nan(row) for row in fit.score_rows],
-        "columns": _column_rows(fit.X),
-        "findings": fit.findings[:_MAX_COLUMNS].to_dicts(),
-        "warnings": fit.warnings,
-    }
-
-
-def _without_nan(row: dict[str, object]) -> dict[str, object]:
-    """Replace NaN, which JSON does not have, by None, and convert NumPy's numbers to Python's."""
-    return {
-        name: None
-        if isinstance(cell, float | np.floating) and np.isnan(cell)
-        else float(cell)
-        if isinstance(cell, np.floating)
-        else cell
-        for name, cell in row.items()
-    }
 
 
 def _versions() -> str:
@@ -272,6 +240,8 @@ def _precision_recall_chart(fit: EvaluatedFit) -> _Chart:
 
 def _calibration_chart(fit: EvaluatedFit) -> _Chart:
     """Calibration of the positive one of two classes, or of the predicted one of several."""
+    from sklearn.calibration import CalibrationDisplay
+
     y = fit.held_out.y
     probabilities = fit.held_out.predictions
     classes = fit.classes
@@ -285,12 +255,16 @@ def _calibration_chart(fit: EvaluatedFit) -> _Chart:
         confidence = probabilities.max(axis=1)
         is_event = y == classes[probabilities.argmax(axis=1)]
         axis_labels = {"xlabel": "probability of the predicted class", "ylabel": "share correct"}
-    groups = calibration.group_rows(confidence, is_event)
-    calibration.draw(axis, groups)
-    axis.set(**axis_labels)
+    display = CalibrationDisplay.from_predictions(
+        is_event, confidence, pos_label=True, n_bins=_CALIBRATION_BINS, strategy="quantile",
+        ax=axis, name="model",
+    )  # fmt: skip
+    # Probabilities of a rare class fill the chart.
+    most = 1.05 * max(display.prob_pred.max(), display.prob_true.max())
+    axis.set(xlim=(0, min(most, 1.0)), ylim=(0, min(most, 1.0)), **axis_labels)
     caption = (
-        f"Calibration of {len(groups.share)} groups of held-out rows, with 95 % intervals; the "
-        "dotted line is perfect calibration"
+        f"Calibration of {len(display.prob_true)} groups of held-out rows; the dotted line is "
+        "perfect calibration"
     )
     return _Chart(pages.svg(figure), caption, heading="Calibration of the probabilities")
 

@@ -16,14 +16,11 @@ import mddf
 from mddf import (
     DeepForestClassifier,
     GradientBoostingRegressor,
-    RandomForestRegressor,
     __version__,
 )
 from mddf.__main__ import main, parser
-from mddf._command import pages, report
 from mddf._command.fit import row_splits
 from mddf._command.rows import TrainingTable
-from mddf._command.scores import Decision
 
 pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
 QUICK = ["--set", "n_estimators=5", "members=['random', 'linear']", "--n-jobs", "1"]
@@ -181,22 +178,6 @@ def test_same_bits_for_every_number_of_threads(fitted_folder):
     assert first.read_bytes() == other.read_bytes()
 
 
-def test_comparison(folder, capsys):
-    pd.read_csv("wine.csv").assign(note=None).to_csv("wine.csv", index=False)  # no cells
-    run("bench", "wine.csv", "--target", "kind", "--drop", "day", "--folds", 2, "--n-jobs", 1,
-        "--set", *QUICK[1:3], "--out", "folds.csv")  # fmt: skip
-    output = capsys.readouterr().out
-    assert "mean ± deviation over 2 folds, seed 0" in output
-    result = pd.read_csv("folds.csv")
-    assert result.groupby("model").size().tolist() == [2] * 6
-    assert result["accuracy"].min() > 0.6
-    for name in result["model"]:
-        assert name in output
-    run("bench", "diabetes.csv", "--target", "target", "--folds", 2, "--n-jobs", 1, "--set",
-        *QUICK[1:3])  # fmt: skip
-    assert "RMSE" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -206,7 +187,7 @@ def test_comparison(folder, capsys):
         ),
         (["fit", "no.csv", "--target", "kind"], "must be an existing file, got no.csv"),
         (["fit", ".", "--target", "kind"], r"the table must be an existing file, got \."),
-        (["bench", "no.csv", "--target", "kind"], "no.csv cannot be read as a table: no such"),
+        (["check", "no.csv", "--target", "kind"], "no.csv cannot be read as a table: no such"),
         (
             ["fit", "wine.csv", "--target", "kind", "--out", "m.pkl"],
             "must end in .mddf",
@@ -221,9 +202,6 @@ def test_comparison(folder, capsys):
             ["fit", "wine.csv", "--target", "day"],
             "two rows or more of a class .* 178 classes in 178 rows",
         ),
-        (["bench", "wine.csv", "--target", "kind", "--folds", 1], "--folds must be at least 2"),
-        (["bench", "wine.csv", "--target", "kind", "--folds", 90], "rarest class, 48, got 90"),
-        (["bench", "wine.csv", "--target", "kind", "--set", "n_layers=-1"], "n_layers"),
         (["predict", "wine.csv", "wine.csv"], "model must end in .mddf"),
         (["predict", "no.mddf", "wine.csv"], "must be an existing file, got no.mddf"),
         (["predict", "bad.mddf", "wine.csv"], "must be a file of mddf.save, got another kind"),
@@ -270,24 +248,6 @@ def test_columns_without_cells(folder):
     pd.read_csv("wine.csv").assign(note=None).to_csv("gaps.csv", index=False)
     run("fit", "gaps.csv", "--target", "kind", "--drop", "day", *QUICK)
     assert ">nothing<" in (folder / "gaps.html").read_text()
-
-
-class Refusing(RandomForestRegressor):
-    def fit(self, X, y):
-        raise ValueError("too few\nrows")
-
-
-def test_failing_models_are_listed_with_the_others(folder, capsys, monkeypatch):
-    models = {"first": RandomForestRegressor(2), "second": Refusing(2)}
-    monkeypatch.setattr("mddf._command.bench._models", lambda *_: dict(models))
-    run("bench", "diabetes.csv", "--target", "target", "--folds", 2)
-    output = capsys.readouterr()
-    assert "warning: second is left out, since it failed: too few rows" in output.err
-    assert "second" not in output.out
-    assert "first" in output.out
-    del models["first"]
-    with pytest.raises(SystemExit, match=r"no model can be fitted to the folds of diabetes\.csv"):
-        run("bench", "diabetes.csv", "--target", "target", "--folds", 2)
 
 
 def test_later_tables_written_otherwise(folder):
@@ -382,40 +342,7 @@ def test_a_browser_shows_the_report(fitted_folder, browser, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.parametrize("width", [360, 1280])
-def test_a_browser_spreads_the_calibration_of_a_rare_class(browser, tmp_path, width):
-    rng = np.random.default_rng(0)
-    probability = rng.beta(0.2, 40, 20000)
-    is_rare = rng.random(len(probability)) < probability
-    held_out = report.HeldOut(
-        np.where(is_rare, "rare", "usual"), np.column_stack([1 - probability, probability])
-    )
-    fit = SimpleNamespace(
-        held_out=held_out,
-        classes=np.array(["usual", "rare"]),
-        decision=Decision(1),
-        positive="rare",
-    )
-    chart = report._calibration_chart(fit)
-    row = {"name": "row 0", "prediction": "rare", "svg": chart.svg, "caption": chart.caption}
-    document = pages.render(
-        "explained.html", title="rare", model_name="Model", output="share", target="kind",
-        n_background=1, mean_sizes=[{"feature": "x", "mean size": 1.0}], rows=[row],
-    )  # fmt: skip
-    path = tmp_path / "rare.html"
-    path.write_text(document, encoding="utf-8")
-    page = browser.new_page(viewport={"width": width, "height": 800})
-    page.goto(path.as_uri())
-    frame = page.locator("svg").bounding_box()
-    # A path of the errorbar's points: its last group of symbols.
-    symbols = page.locator("svg #axes_1 > g[id^=line2d]").last.locator("use").all()
-    centres = [box["x"] + box["width"] / 2 for box in (s.bounding_box() for s in symbols)]
-    assert len(centres) == 10
-    assert np.ptp(centres) > 0.35 * frame["width"]
-    assert np.diff(np.sort(centres)).min() > 8  # pixels: the symbols do not hide each other
-
-
-@pytest.mark.parametrize("command", ["fit", "predict", "explain", "bench"])
+@pytest.mark.parametrize("command", ["fit", "predict", "explain"])
 def test_every_option_has_a_help_text(command):
     (commands,) = (a for a in parser([command])._actions if a.dest == "==SUPPRESS==")
     for action in commands.choices[command]._actions:
