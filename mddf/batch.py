@@ -26,7 +26,7 @@ __all__ = ["predict_file"]
 
 
 def predict_file(
-    model: BaseEstimator | str | os.PathLike[str],
+    model: BaseEstimator,
     table: str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
@@ -41,16 +41,15 @@ def predict_file(
 
     Parameters
     ----------
-    model : estimator or path
-        Estimator that was fitted to a data frame, or a file that the command ``mddf fit`` wrote.
+    model : estimator
+        Fitted to a data frame. ``mddf predict`` does the same with files that ``mddf fit`` wrote.
     table : path
-        An estimator needs a Parquet file or a folder of Parquet files, because CSV has no types. A
-        model of ``mddf fit`` also reads CSV. Columns are found by name; others are ignored.
+        A Parquet file or a folder of Parquet files, since CSV has no types. Columns are found by
+        name; others are ignored.
     out : path
         ``.csv`` or ``.parquet`` file, which is written whole or not at all. A row has the kept
         columns, the prediction, and the probability ``p(class)`` of each class, or the interval
-        (``low``, ``high``). The column of predictions is ``predicted``, followed by the name of
-        the target if the model is a file of ``mddf fit``.
+        (``low``, ``high``). The column of predictions is ``predicted``.
     keep : sequence of str, default=()
         Columns of the table to copy unchanged, such as its key.
     coverage : float, default=None
@@ -97,23 +96,20 @@ def predict_file(
         raise ValueError(f"keep must be a list of names, got {short(keep)}")
     table_path = _path("table", table)
     out_path = _path("out", out)
+    if not isinstance(model, BaseEstimator):
+        raise TypeError(f"model must be a fitted estimator, got {short(model)}")
     with _value_errors():
         files.check_output(
             "out", out_path, files.TABLES, overwrite, overwrite_option="overwrite=True"
         )
-        if isinstance(model, BaseEstimator):
-            blocks = _ModelOfRows(table_path, model, list(keep)).predictions(coverage)
-        else:
-            model_path = _path("model", model)
-            blocks = _predictions_of_stored(model_path, table_path, list(keep), coverage)
+        blocks = _ModelOfRows(table_path, model, list(keep)).predictions(coverage)
         return files.write_tables(out_path, blocks)
 
 
 def _path(name: str, value: object) -> Path:
     """Convert the parameter `name` to a path; a TypeError refuses other objects."""
     if not isinstance(value, str | os.PathLike):
-        kind = "an estimator or a path" if name == "model" else "a path"
-        raise TypeError(f"{name} must be {kind}, got {short(value)}")
+        raise TypeError(f"{name} must be a path, got {short(value)}")
     return Path(value)
 
 
@@ -126,19 +122,6 @@ def _value_errors() -> Iterator[None]:
         if isinstance(stop.code, str):
             raise ValueError(stop.code) from stop
         raise
-
-
-def _predictions_of_stored(
-    model: Path, table: Path, keep: list[str], coverage: float | None
-) -> Iterator[pd.DataFrame]:
-    """Predictions by a file of `mddf fit`, which describes the columns of its tables."""
-    from mddf._command import files, predict
-
-    stored = files.read_model(model)
-    _check_coverage(stored.model, coverage)
-    return predict.predicted_blocks(
-        stored.model, table, stored.schema, keep, keep_option="keep", coverage=coverage
-    )
 
 
 @dataclass(frozen=True)
@@ -182,8 +165,8 @@ class _ModelOfRows:
             raise ValueError(f"table must be an existing file or folder, got {self.path}")
         if self.path.is_file() and self.path.suffix.lower() not in PARQUET:
             raise ValueError(
-                f"table must be Parquet if the model is an estimator, got {self.path}: CSV has no "
-                "types. Models of the command mddf fit read CSV"
+                f"table must be Parquet, got {self.path}: CSV has no types. The command mddf "
+                "predict reads CSV"
             )
         try:
             return ParquetTable.open(self.path)

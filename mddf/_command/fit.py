@@ -94,8 +94,8 @@ is given.
         )  # fmt: skip
         parser.add_argument(
             "--holdout", type=estimators.fraction,
-            help="share of rows held out (default: 0.2, or cross-validation with fewer than 300 rows "
-            "or 50 groups)",
+            help="share of rows held out (default: 0.2, or cross-validation with fewer than 300 "
+            "rows or 50 groups)",
         )  # fmt: skip
         dependent_rows.add_dependence_options(parser)
         parser.add_argument(

@@ -52,8 +52,8 @@ are ignored.
         )  # fmt: skip
         parser.add_argument(
             "--threshold", type=_threshold, metavar="PROBABILITY",
-            help="probability from which the positive class is predicted, or best: the threshold in "
-            "the report of the fit (two classes; default: the more likely class)",
+            help="probability from which the positive class is predicted, or best: the threshold "
+            "in the report of the fit (two classes; default: the more likely class)",
         )  # fmt: skip
         parser.add_argument(
             "--positive", metavar="CLASS",

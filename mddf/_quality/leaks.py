@@ -23,7 +23,7 @@ from mddf._quality.findings import (
     USUAL_FOR_CLASS,
     Finding,
 )
-from mddf._quality.target import Target, mean_ranks
+from mddf._quality.target import CheckedTarget, mean_ranks
 
 # With fewer rows, a column may predict both halves by chance.
 _MIN_ROWS = 20
@@ -71,7 +71,7 @@ _LEAVE_OUT = "leave the column out, unless its value is known when you predict"
 _UNLESS_KNOWN = "leave the column out if that target is not known yet when you predict"
 
 
-def leaks(columns: list[DataColumn], target: Target) -> Iterator[Finding]:
+def leaks(columns: list[DataColumn], target: CheckedTarget) -> Iterator[Finding]:
     """Find columns that hold the target; at most one finding for each column."""
     n_rows = len(target.codes)
     if n_rows < _MIN_ROWS or target.codes.max() == 0:
@@ -133,7 +133,7 @@ class _Shift:
 
     n_rows: int
     own_rows: slice
-    target: Target
+    target: CheckedTarget
 
     @property
     def text(self) -> str:
@@ -144,7 +144,7 @@ class _Shift:
         return f"the target {abs(self.n_rows)} row{plural} {direction}: "
 
 
-def _shifts(target: Target) -> list[_Shift]:
+def _shifts(target: CheckedTarget) -> list[_Shift]:
     """The target of the same row, and of rows nearby, which a smooth target is equal to anyway."""
     shifts = [_Shift(0, slice(None), target)]
     if len(target.codes) < _MIN_ROWS_OF_SHIFTS or target.is_smooth:
@@ -166,7 +166,7 @@ def _function_of_target(column: DataColumn, shifts: list[_Shift]) -> Finding | N
     return None
 
 
-def _relation(column: DataColumn, target: Target) -> str | None:
+def _relation(column: DataColumn, target: CheckedTarget) -> str | None:
     """Say how the present cells of a column are a function of the target; None if they are not.
 
     Functions are a name for each class; a multiple of the numbers, perhaps shifted and rounded;
@@ -198,7 +198,7 @@ def _relation(column: DataColumn, target: Target) -> str | None:
     return f"one value for each of the {n_classes} classes in {len(codes)} rows"
 
 
-def _multiple(numbers: np.ndarray, target: Target) -> str | None:
+def _multiple(numbers: np.ndarray, target: CheckedTarget) -> str | None:
     if np.array_equal(numbers, target.labels):
         return f"the same numbers in {len(numbers)} rows"
     if abs(_correlation(numbers, target.labels)) < _MIN_CORRELATION:
@@ -219,7 +219,7 @@ def _correlation(x: np.ndarray, y: np.ndarray) -> float:
     return float(x @ y) / norm if norm > 0 else 0.0
 
 
-def _are_intervals(column: DataColumn, numbers: np.ndarray, target: Target) -> bool:
+def _are_intervals(column: DataColumn, numbers: np.ndarray, target: CheckedTarget) -> bool:
     """Whether each value stands for an interval of some numbers, and hardly by chance."""
     # A few rows nearly always decide.
     for part in (_HEAD, slice(None)):
@@ -242,7 +242,7 @@ def _are_intervals(column: DataColumn, numbers: np.ndarray, target: Target) -> b
 # Skills.
 
 
-def _skills(column: DataColumn, target: Target) -> tuple[float, float, str]:
+def _skills(column: DataColumn, target: CheckedTarget) -> tuple[float, float, str]:
     """Share of the target that a column explains, the share in present cells, and the evidence."""
     skill = _skill_of_values(column, target)
     present_skill = skill
@@ -263,7 +263,7 @@ def _skills(column: DataColumn, target: Target) -> tuple[float, float, str]:
     return skill, present_skill, evidence
 
 
-def _has_enough(rows: np.ndarray, target: Target) -> bool:
+def _has_enough(rows: np.ndarray, target: CheckedTarget) -> bool:
     """Whether some rows have several labels that are too frequent for a coincidence."""
     if np.count_nonzero(rows) < _MIN_ROWS:
         return False
@@ -271,7 +271,7 @@ def _has_enough(rows: np.ndarray, target: Target) -> bool:
     return log_chance(counts[counts > 0]) <= LOG_CHANCE
 
 
-def _skill_of_values(column: DataColumn, target: Target) -> float:
+def _skill_of_values(column: DataColumn, target: CheckedTarget) -> float:
     bins, n_bins = _bins(column, target)
     skill = target.skill(bins, n_bins)
     if column.numbers is None or column.missing.any() or target.groups is not None:
@@ -288,7 +288,7 @@ def _skill_of_values(column: DataColumn, target: Target) -> float:
     return 1.0 if _are_intervals(classes, column.numbers, target) else skill
 
 
-def _bins(column: DataColumn, target: Target) -> tuple[np.ndarray, int]:
+def _bins(column: DataColumn, target: CheckedTarget) -> tuple[np.ndarray, int]:
     """Bins of the values; missing cells have a bin of their own."""
     if column.codes is not None:
         n_levels = len(column.levels)
@@ -317,7 +317,7 @@ def _bins(column: DataColumn, target: Target) -> tuple[np.ndarray, int]:
 # Leaks of columns that do not predict the target in most rows.
 
 
-def _telling_gaps(column: DataColumn, target: Target) -> Finding | None:
+def _telling_gaps(column: DataColumn, target: CheckedTarget) -> Finding | None:
     """Report missing cells, or present ones, that nearly all have the same class."""
     present = ~column.missing
     if not 0 < column.n_present < len(present):
@@ -332,7 +332,7 @@ def _telling_gaps(column: DataColumn, target: Target) -> Finding | None:
     return None
 
 
-def _for_one_class(column: DataColumn, target: Target) -> tuple[Finding | None, float]:
+def _for_one_class(column: DataColumn, target: CheckedTarget) -> tuple[Finding | None, float]:
     """Report a column with one value, such as 0, in all rows of all classes but one.
 
     Returns the share of the rows of that class whose value differs.
@@ -349,7 +349,7 @@ def _for_one_class(column: DataColumn, target: Target) -> tuple[Finding | None, 
 
 
 def _purity(
-    mask: np.ndarray, target: Target, cells: str, least: float
+    mask: np.ndarray, target: CheckedTarget, cells: str, least: float
 ) -> tuple[str | None, float]:
     """Say of which class nearly all cells of a mask are, and the share of its rows that they are.
 
@@ -376,7 +376,7 @@ def _purity(
     return evidence, float(counts[code] / of_class[code])
 
 
-def _labels_in_text(column: DataColumn, target: Target) -> Finding | None:
+def _labels_in_text(column: DataColumn, target: CheckedTarget) -> Finding | None:
     if not column.has_many_texts:
         return None
     drawn: Any = slice(None, None, -(-len(column.missing) // texts.MAX_ROWS))

@@ -37,7 +37,7 @@ def mean_ranks(values: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Target:
+class CheckedTarget:
     """A target that is complete.
 
     Attributes
@@ -57,10 +57,10 @@ class Target:
     classes: np.ndarray | None = None
     groups: np.ndarray | None = None
 
-    def take(self, rows: Any) -> Target:
+    def take(self, rows: Any) -> CheckedTarget:
         """Some rows of the target."""
         groups = None if self.groups is None else self.groups[rows]
-        return Target(self.labels[rows], self.codes[rows], self.classes, groups)
+        return CheckedTarget(self.labels[rows], self.codes[rows], self.classes, groups)
 
     @cached_property
     def ranks(self) -> np.ndarray:
@@ -146,7 +146,7 @@ class Target:
         return np.concatenate(quantiles)
 
 
-def read_target(y: Any, n_rows: int, task: str, groups: Any = None) -> Target:
+def read_target(y: Any, n_rows: int, task: str, groups: Any = None) -> CheckedTarget:
     """Check a target: one label for each row, and none missing."""
     if task not in ("auto", "classification", "regression"):
         raise ValueError(
@@ -171,11 +171,11 @@ def read_target(y: Any, n_rows: int, task: str, groups: Any = None) -> Target:
         # Labels of several types, such as 0 and "a", cannot be sorted.
         texts = labels if labels.dtype.kind in "biufUS" else labels.astype(str)
         classes, codes = np.unique(texts, return_inverse=True)
-        return Target(labels, codes, classes, groups)
+        return CheckedTarget(labels, codes, classes, groups)
     if labels.dtype.kind not in "biuf":
         raise ValueError(f"y must hold numbers for regression, got {short(labels[0].item())}")
     labels = labels.astype(np.float64)
-    return Target(labels, np.unique(labels, return_inverse=True)[1], None, groups)
+    return CheckedTarget(labels, np.unique(labels, return_inverse=True)[1], None, groups)
 
 
 def _one_per_row(name: str, noun: str, values: Any, n_rows: int) -> np.ndarray:

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from mddf._quality.columns import DataColumn
-from mddf._quality.target import Target
+from mddf._quality.target import CheckedTarget
 
 # Splitting texts into words takes 10 ms for this many rows of ten words.
 MAX_ROWS = 2000
@@ -41,7 +41,7 @@ def are_sentences(column: DataColumn) -> bool:
     return bool(n_words >= _MIN_WORDS_OF_SENTENCE)
 
 
-def best_word(words: list[set[str]], target: Target) -> tuple[str, float]:
+def best_word(words: list[set[str]], target: CheckedTarget) -> tuple[str, float]:
     """Find the word whose presence predicts the target best, and its skill."""
     rows_of_word: dict[str, list[int]] = {}
     for row, row_words in enumerate(words):

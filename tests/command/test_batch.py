@@ -13,7 +13,6 @@ from sklearn.preprocessing import StandardScaler
 
 import mddf.batch
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestRegressor
-from mddf.__main__ import main
 from mddf._input.calendar import columns_of_fit
 from mddf.batch import predict_file
 
@@ -73,26 +72,6 @@ def test_a_folder_of_files_and_a_pipeline(table, tmp_path):
     np.testing.assert_allclose(result, model.predict(X), rtol=1e-12)
 
 
-def test_a_model_file_reads_csv(table, tmp_path, capsys):
-    table["y"] = table["whole"] * 2.0 + np.arange(len(table)) % 3
-    table.to_csv(tmp_path / "train.csv", index=False)
-    model = tmp_path / "model.mddf"
-    settings = ["--set", "n_estimators=5", "--n-jobs", "1"]
-    columns = ["--target", "y", "--drop", "key", "--dates", "day"]
-    fit = ["fit", str(tmp_path / "train.csv"), *columns, "--estimator", "random-forest", *settings]
-    main([*fit, "--out", str(model)])
-    assert predict_file(model, tmp_path / "train.csv", tmp_path / "a.csv", keep=["key"]) == 300
-    main(["predict", str(model), str(tmp_path / "train.csv"), "--keep", "key", "--out",
-          str(tmp_path / "b.csv")])  # fmt: skip
-    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
-    with pytest.raises(ValueError, match="exists"):
-        predict_file(model, tmp_path / "train.csv", tmp_path / "a.csv")
-    (tmp_path / "short.csv").write_text("x\n1\n")
-    with pytest.raises(ValueError, match="must have a column"):
-        predict_file(model, tmp_path / "short.csv", tmp_path / "c.csv")
-    assert not (tmp_path / "c.csv").exists()
-
-
 def test_intervals(table, tmp_path):
     from mddf import DeepForestRegressor
 
@@ -118,12 +97,12 @@ def test_intervals(table, tmp_path):
             {"keep": ["key", "key"], "out": "out.parquet"},
             "columns of Parquet must have different names, got 'key' twice: write CSV",
         ),
-        ({"model": 3}, "model must be an estimator or a path, got 3"),
+        ({"model": 3}, "model must be a fitted estimator, got 3"),
         ({"table": 3}, "table must be a path, got 3"),
         ({"out": 3}, "out must be a path, got 3"),
         ({"coverage": 0.9}, "coverage is for regressors with predict_interval, got a Random"),
         ({"table": "none.parquet"}, "table must be an existing file or folder, got none.parquet"),
-        ({"table": "table.csv"}, "table must be Parquet if the model is an estimator"),
+        ({"table": "table.csv"}, "table must be Parquet, got table.csv: CSV has no types"),
         ({"table": "broken.parquet"}, "cannot be read as Parquet"),
         ({"table": "other.parquet"}, "must have a column 'whole', as in fit"),
         ({"table": "empty.parquet"}, "must have rows, got none"),

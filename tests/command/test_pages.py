@@ -24,7 +24,7 @@ def explained(**changes):
         ],
         "rows": [],
     }
-    return pages.render("explained.html", **(content | changes))
+    return pages.render_page("explained.html", **(content | changes))
 
 
 def test_tables_have_rounded_numbers_on_the_right_and_escaped_text():
@@ -59,4 +59,4 @@ def test_templates_need_all_of_their_content():
     import jinja2
 
     with pytest.raises(jinja2.UndefinedError):
-        pages.render("explained.html", title="a")
+        pages.render_page("explained.html", title="a")
