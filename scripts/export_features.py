@@ -60,7 +60,7 @@ def parse(argv=None):
     parser.add_argument("name", nargs="?", type=cli.dataset, help="data set of mddf.datasets")
     parser.add_argument("--csv", type=Path, help="CSV or Parquet file, used instead of a name")
     parser.add_argument("--target", metavar="COLUMN", help="column of --csv to predict")
-    table_options.add_options(parser)
+    table_options.add_column_options(parser)
     options = parser.read(argv)
     if options.quick and options.csv is None:
         options.name = options.name or "digits"

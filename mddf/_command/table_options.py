@@ -44,10 +44,10 @@ def add_training_table(parser: argparse.ArgumentParser) -> None:
         "--drop-unlabelled", action="store_true", help="leave out rows without a label"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
-    _add_column_kinds(parser.add_argument_group("the table"))
+    add_column_options(parser.add_argument_group("the table"))
 
 
-def _add_column_kinds(group: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+def add_column_options(group: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """Add the options for the kinds of columns of a training table."""
     add_marks(group)
     group.add_argument(

@@ -307,7 +307,7 @@ class Parser(argparse.ArgumentParser):
             help="CSV or Parquet file with a header, used instead of --datasets",
         )  # fmt: skip
         own.add_argument("--target", metavar="COLUMN", help="column of --csv to predict")
-        table_options.add_options(own)
+        table_options.add_column_options(own)
         own.add_argument(
             "--method", dest="own", nargs="+", action=Own,
             help="add any scikit-learn estimator under a name of its own",
