@@ -80,7 +80,6 @@ def test_ends_of_the_range_of_logarithms_of_1_plus_x():
 
 # Modules whose results describe models, and do not fit or predict.
 NOT_FITTED = (
-    "mddf/_command/calibration.py",  # a chart
     "mddf/analysis/",
     "mddf/explain/",
     "mddf/export/",
