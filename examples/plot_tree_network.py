@@ -35,10 +35,14 @@ halves = [np.arange(0, 4000, 2), np.arange(1, 4000, 2)]
 depths = (2, 4, 6, 8, 10, 12, None)
 errors = {"one tree": [], "the two first trees": [], "with a second layer": []}
 for depth in depths:
-    tree = RandomForestClassifier(1, bootstrap=False, max_features=None, max_depth=depth)
-    first = GCForestClassifier(1, forests=[tree], cv=[halves, halves[::-1]], early_stopping=False)
+    tree = RandomForestClassifier(
+        1, bootstrap=False, max_features=None, max_depth=depth, random_state=0
+    )
+    first = GCForestClassifier(
+        1, forests=[tree], cv=[halves, halves[::-1]], early_stopping=False, random_state=0
+    )
     vectors, new_vectors = first.fit_transform(X, y), first.transform(X_new)
-    second = DecisionTreeClassifier(max_depth=1).fit(np.hstack([X, vectors]), y)
+    second = DecisionTreeClassifier(max_depth=1, random_state=0).fit(np.hstack([X, vectors]), y)
     predictions = (
         tree.fit(X, y).predict_proba(X_new),
         new_vectors,

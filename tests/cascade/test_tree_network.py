@@ -20,7 +20,9 @@ def test_vectors_of_a_half_come_from_the_tree_of_the_other_half():
     X_new = np.round(chessboard(500, seed=1)[0], 2)
     halves = [np.arange(0, 2000, 2), np.arange(1, 2000, 2)]
     tree = RandomForestClassifier(1, bootstrap=False, max_features=None, max_depth=3)
-    first = GCForestClassifier(1, forests=[tree], cv=[halves, halves[::-1]], early_stopping=False)
+    first = GCForestClassifier(
+        1, forests=[tree], cv=[halves, halves[::-1]], early_stopping=False, random_state=0
+    )
     vectors = first.fit_transform(X, y)
     mean_of_new_rows = 0
     for train, held_out in (halves, halves[::-1]):
@@ -34,11 +36,13 @@ def test_a_split_behind_full_trees_lowers_the_error():
     X, y, _ = chessboard(2000, seed=0)
     X_new, _, probability = chessboard(2000, seed=1)
     halves = [np.arange(0, 2000, 2), np.arange(1, 2000, 2)]
-    tree = RandomForestClassifier(1, bootstrap=False, max_features=None)
-    first = GCForestClassifier(1, forests=[tree], cv=[halves, halves[::-1]], early_stopping=False)
+    tree = RandomForestClassifier(1, bootstrap=False, max_features=None, random_state=0)
+    first = GCForestClassifier(
+        1, forests=[tree], cv=[halves, halves[::-1]], early_stopping=False, random_state=0
+    )
     vectors = first.fit_transform(X, y)
     new_vectors = first.transform(X_new)
-    second = DecisionTreeClassifier(max_depth=1).fit(np.hstack([X, vectors]), y)
+    second = DecisionTreeClassifier(max_depth=1, random_state=0).fit(np.hstack([X, vectors]), y)
     error = {
         name: np.mean((predicted[:, 1] - probability) ** 2)
         for name, predicted in (
