@@ -2,7 +2,7 @@
 
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from types import ModuleType
+from typing import Any
 
 try:
     import_module("mddf._core")
@@ -26,9 +26,6 @@ from mddf._layers.deep_forest_classifier import DeepForestClassifier
 from mddf._layers.deep_forest_regressor import DeepForestRegressor
 from mddf._layers.mddf_classifier import MDDFClassifier
 from mddf._members.encoding import with_encoder
-from mddf._quality.check import check
-from mddf._quality.drift import ColumnDrift, DriftReference, DriftTable, drift
-from mddf._quality.findings import Finding, Findings
 from mddf._resampling.time_order import TimeOrder
 
 try:
@@ -66,11 +63,27 @@ __all__ = [
     "with_encoder",
 ]
 
+# Checks of data are imported when they are first used.
+_CHECKS = {
+    "ColumnDrift": "drift",
+    "DriftReference": "drift",
+    "DriftTable": "drift",
+    "Finding": "findings",
+    "Findings": "findings",
+    "check": "check",
+    "drift": "drift",
+}
+
 publish(globals())
 
 
-def __getattr__(name: str) -> ModuleType:
-    """The packages of mddf, imported when they are first used."""
+def __getattr__(name: str) -> Any:
+    """Packages and checks, imported when they are first used."""
+    if name in _CHECKS:
+        value = getattr(import_module(f"mddf._quality.{_CHECKS[name]}"), name)
+        value.__module__ = __name__
+        globals()[name] = value
+        return value
     if name in (
         "analysis",
         "baselines",

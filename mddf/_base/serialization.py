@@ -35,19 +35,19 @@ def publish(namespace: dict[str, Any]) -> None:
     """
     package = namespace["__name__"]
     for name in namespace["__all__"]:
-        value = namespace[name]
+        value = namespace.get(name)  # None if it is imported at its first use
         if isinstance(value, type | FunctionType) and value.__module__.startswith(f"{package}."):
             value.__module__ = package
 
     def public_names() -> list[str]:
         """Exported names, modules of the package, and private names; no imported helpers."""
-        return sorted(
+        others = {
             name
             for name, value in namespace.items()
-            if name in namespace["__all__"]
-            or name.startswith("_")
+            if name.startswith("_")
             or (isinstance(value, ModuleType) and value.__name__.startswith(f"{package}."))
-        )
+        }
+        return sorted(others.union(namespace["__all__"]))
 
     namespace["__dir__"] = public_names
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from numpy.random import RandomState
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from mddf._base.docstrings import describes_parameters
 from mddf._base.messages import short
-from mddf._base.serialization import Saved, register_serializable
-from mddf._base.validation import Within
+from mddf._base.serialization import register_serializable
 from mddf._forest.base import Forest
-from mddf.explain import TreeArrays, tree_arrays
-from mddf.representation._embedding import fit_forest
+from mddf._gradient.decoding import decode
+from mddf._inspection.stages import fitted_stages
+from mddf._trees.decoding import thresholds
+from mddf._trees.nodes import LEAF, Nodes
+from mddf.representation._forest_transformer import SHARED, ForestTransformer
 from mddf.representation._leaves import LeafColumns
 
 
@@ -44,36 +47,30 @@ class LeafBoxes:
     is_upper: np.ndarray
 
     @classmethod
-    def from_tree(cls, tree: TreeArrays, leaf_nodes: np.ndarray) -> LeafBoxes:
-        """Bounds of leaves, in the order of their nodes here."""
-        parent = np.full(tree.node_count, -1)
-        is_left = np.zeros(tree.node_count, bool)
-        inner = np.flatnonzero(tree.children_left >= 0)
-        parent[tree.children_left[inner]] = inner
-        parent[tree.children_right[inner]] = inner
-        is_left[tree.children_left[inner]] = True
+    def from_nodes(cls, nodes: Nodes, threshold: np.ndarray, of_leaves: np.ndarray) -> LeafBoxes:
+        """Bounds of leaves of a tree, in the order of their nodes here."""
         # All leaves climb to the root together, a split at a time.
-        leaves = np.arange(len(leaf_nodes))
-        nodes = leaf_nodes
+        leaves = np.arange(len(of_leaves))
+        at = of_leaves
         steps = []
         while True:
-            below_root = parent[nodes] >= 0
+            below_root = nodes.parent[at] != LEAF
             leaves = leaves[below_root]
-            nodes = nodes[below_root]
+            at = at[below_root]
             if not len(leaves):
                 break
-            splits = parent[nodes]
-            steps.append(np.array([leaves, splits, is_left[nodes]]))
-            nodes = splits
+            splits = nodes.parent[at]
+            steps.append(np.array([leaves, splits, nodes.left[splits] == at]))
+            at = splits
         leaf, split, goes_left = np.concatenate([np.empty((3, 0), int), *steps], axis=1)
         # Splits of missing values from all numbers bound nothing.
-        is_bound = np.isfinite(tree.threshold[split])
+        is_bound = np.isfinite(threshold[split])
         order = np.flatnonzero(is_bound)[np.argsort(leaf[is_bound], kind="stable")]
-        counts = np.bincount(leaf[is_bound], minlength=len(leaf_nodes))
+        counts = np.bincount(leaf[is_bound], minlength=len(of_leaves))
         return cls(
             np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            tree.feature[split[order]].astype(np.int64),
-            tree.threshold[split[order]].astype(float),
+            nodes.column[split[order]].astype(np.int64),
+            threshold[split[order]].astype(float),
             goes_left[order] > 0,
         )
 
@@ -88,7 +85,8 @@ class LeafBoxes:
         np.maximum.at(lower, (rows[~is_upper], feature[~is_upper]), bound[~is_upper])
 
 
-class EForest(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@describes_parameters(SHARED)
+class EForest(ClassNamePrefixFeaturesOutMixin, ForestTransformer):
     """Forest autoencoder: rows become the leaves of the trees, and leaves become rows again.
 
     The code of a row is the leaf of each tree that it ends in. A code is decoded to the box of the
@@ -100,24 +98,13 @@ class EForest(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Not fitted; a clone is fitted. None means completely-random trees that see no target.
     decode : {"middle", "draw"}, default="middle"
         Point of the box that `inverse_transform` returns: its middle, or a uniform draw.
-    n_estimators : int, default=500
-        Number of trees without an estimator.
-    max_depth : int or None, default=None
-        Largest depth of the trees without an estimator.
-    n_jobs : int, default=None
-        Threads of the trees without an estimator.
     random_state : int, RandomState or None, default=None
         Seed of the trees without an estimator, and of draws.
 
     Attributes
     ----------
-    estimator_ : estimator
-        The fitted forest.
     lower_, upper_ : ndarray of shape (n_features,)
         Range of the training rows, which bounds all boxes.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only if X has string column names.
 
     Notes
     -----
@@ -143,12 +130,9 @@ class EForest(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **ForestTransformer._parameter_constraints,
         "estimator": [Forest, None],
         "decode": [StrOptions({"middle", "draw"})],
-        "n_estimators": [Within(Integral, 1, None, closed="left")],
-        "max_depth": [Within(Integral, 1, None, closed="left"), None],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -168,15 +152,6 @@ class EForest(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimator_")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        assert tags.transformer_tags is not None
-        tags.transformer_tags.preserves_dtype = []
-        return tags
-
     def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:
         """Fit the forest, and keep the boxes of its leaves.
 
@@ -192,17 +167,12 @@ class EForest(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         self._validate_params()
         numbers = validate_data(self, X, dtype=np.float64)
-        self.estimator_ = fit_forest(self, numbers, y)
+        self._fit_forest(numbers, y)
         self.lower_ = numbers.min(axis=0)
         self.upper_ = numbers.max(axis=0)
         leaves = self.estimator_.apply(numbers)
         self._columns = LeafColumns.from_leaves(leaves)
-        self._boxes = [
-            LeafBoxes.from_tree(tree, _leaf_nodes(tree, codes, numbers))
-            for tree, codes in zip(
-                tree_arrays(self.estimator_), self._codes(leaves).T, strict=True
-            )
-        ]
+        self._boxes = list(_boxes(self.estimator_, self._columns))
         self._n_features_out = len(self._boxes)
         return self
 
@@ -291,18 +261,15 @@ def _whole_codes(X: npt.ArrayLike) -> np.ndarray:
     return codes.astype(np.int64)
 
 
-def _leaf_nodes(tree: TreeArrays, codes: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """Nodes of the leaves of a tree, by the numbers of the leaves in codes.
-
-    One row of each leaf walks down from the root.
-    """
-    first_rows = np.unique(codes, return_index=True)[1]
-    nodes = np.zeros(len(first_rows), np.int64)
-    rows = X[first_rows]
-    while True:
-        moving = np.flatnonzero(tree.children_left[nodes] >= 0)
-        if not len(moving):
-            return nodes
-        at = nodes[moving]
-        goes_left = rows[moving, tree.feature[at]] <= tree.threshold[at]
-        nodes[moving] = np.where(goes_left, tree.children_left[at], tree.children_right[at])
+def _boxes(forest: Forest[Any], columns: LeafColumns) -> Iterator[LeafBoxes]:
+    """Bounds of the leaves that have columns, tree by tree."""
+    fitted = fitted_stages(forest)
+    (stage,) = fitted.stages
+    (member,) = stage.members
+    bins = member.tree_bins(fitted.bins_of(stage))
+    leaves_of_trees = iter(columns.leaves)
+    for block in member.models:
+        nodes = decode(block)
+        threshold = thresholds(nodes, bins)
+        for word, leaves in zip(nodes.word_start[:-1], leaves_of_trees, strict=False):
+            yield LeafBoxes.from_nodes(nodes, threshold, nodes.word_node[word + leaves])

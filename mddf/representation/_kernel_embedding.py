@@ -11,14 +11,12 @@ from scipy import sparse
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from mddf._base.serialization import Saved
+from mddf._base.docstrings import describes_parameters
 from mddf._base.validation import Within
-from mddf.representation._embedding import fit_forest, with_tags_of_forests
-from mddf.representation._leaves import LeafColumns, leaf_indices
+from mddf.representation._forest_transformer import SHARED, LeafTransformer
 
 # Eigenvalues that differ by less than this count as equal. Rounding moves an eigenvector by about
 # 1e-15 divided by the difference, which is 1e-8 at this limit. All eigenvalues are at most 1.
@@ -30,48 +28,29 @@ _LEAST_EIGENVALUE = _EQUAL
 _MOST_DENSE_ROWS = 1000
 
 
-class ForestKernelEmbedding(
-    Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+@describes_parameters(SHARED)
+class ForestKernelEmbedding(ClassNamePrefixFeaturesOutMixin, LeafTransformer):
     """Leading eigenvectors of a forest's kernel, with extension to new rows.
 
     The kernel of two rows is the mean over the trees of 1 divided by the number of training rows
     in their leaf, if they share it. Its rows sum to 1, so that it is a random walk between the
     training rows. Its eigenvectors, scaled by powers of the eigenvalues, are a diffusion map.
-    New rows get columns by Nyström's formula [1]_. `fit_transform` returns the same bits as `fit`
-    and `transform`.
+    New rows get columns by Nyström's formula [1]_, and training rows their own columns.
 
     Parameters
     ----------
-    estimator : forest, gradient boosting, cascade or deep forest of mddf, default=None
-        Not fitted; a clone is fitted. None means completely-random trees that see no target.
     n_components : int, default=2
         Number of columns.
     steps : float, default=1.0
         Steps of the walk: the exponent of the eigenvalues. More steps shrink columns of fine
         structure.
-    n_estimators : int, default=100
-        Number of trees without an estimator.
-    max_depth : int or None, default=5
-        Largest depth of the trees without an estimator.
-    layer, forest : int, default=None
-        Layer and forest of a cascade, as in `leaf_indices`.
-    n_jobs : int, default=None
-        Threads of the trees without an estimator.
-    random_state : int, RandomState or None, default=None
-        Seed of the trees without an estimator.
 
     Attributes
     ----------
-    estimator_ : estimator
-        The fitted forest.
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues of the kernel without the constant eigenvector, which has eigenvalue 1.
     embedding_ : ndarray of shape (n_samples, n_components)
         Columns of the training rows.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only if X has string column names.
 
     Notes
     -----
@@ -97,15 +76,9 @@ class ForestKernelEmbedding(
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "estimator": [BaseEstimator, None],
+        **LeafTransformer._parameter_constraints,
         "n_components": [Within(Integral, 1, None, closed="left")],
         "steps": [Within(Real, 0, None, closed="left")],
-        "n_estimators": [Within(Integral, 1, None, closed="left")],
-        "max_depth": [Within(Integral, 1, None, closed="left"), None],
-        "layer": [Integral, None],
-        "forest": [Integral, None],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -131,12 +104,6 @@ class ForestKernelEmbedding(
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimator_")
-
-    def __sklearn_tags__(self) -> Tags:
-        return with_tags_of_forests(super().__sklearn_tags__())
-
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the forest, and compute the eigenvectors of its kernel.
 
@@ -157,10 +124,7 @@ class ForestKernelEmbedding(
                 f"X must have at least n_components + 2 = {self.n_components + 2} rows, "
                 f"got n_samples={n_samples}"
             )
-        self.estimator_ = fit_forest(self, X, y)
-        validate_data(self, X, reset=True, skip_check_array=True)
-        leaves = leaf_indices(self.estimator_, X, layer=self.layer, forest=self.forest)
-        self._columns = LeafColumns.from_leaves(leaves)
+        leaves = self._fit_columns(X, y)
         n_rows = np.bincount(self._columns.numbers(leaves)[0].ravel())
         # The kernel is S S', where S has the roots of the weights of a row's leaves.
         self._roots = 1 / np.sqrt(n_rows * self._columns.n_trees)
@@ -176,22 +140,6 @@ class ForestKernelEmbedding(
         self._n_features_out = self.n_components
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Fit, and return `embedding_`.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            At least `n_components` + 2 rows.
-        y : array of shape (n_samples,), default=None
-            Target of the estimator; not used without one.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-        """
-        return self.fit(X, y).embedding_
-
     def transform(self, X: Any) -> np.ndarray:
         """Embed rows by Nyström's formula; training rows get their own columns.
 
@@ -204,8 +152,8 @@ class ForestKernelEmbedding(
         ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        leaves = leaf_indices(self.estimator_, X, layer=self.layer, forest=self.forest)
-        embedded: np.ndarray = self._columns.one_hot(leaves, self._roots) @ self._projection
+        roots = self._columns.one_hot(self._leaves(X), self._roots)
+        embedded: np.ndarray = roots @ self._projection
         return embedded
 
 
