@@ -93,8 +93,8 @@ class DaskEstimator(MetaEstimatorMixin, BaseEstimator):
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if X has string column names.
-    n_bytes_sent_, n_messages_sent_ : list of int
-        Bytes and messages that each worker has sent to the other workers.
+    n_bytes_sent_ : list of int
+        Bytes that each worker has sent to the other workers.
 
     Notes
     -----
@@ -193,7 +193,7 @@ class DaskEstimator(MetaEstimatorMixin, BaseEstimator):
             entropy = check_random_state(self.estimator.random_state).randint(
                 0, 2**32, 4, np.uint64
             )
-            result = fit_on_workers(
+            self.estimator_, self.n_bytes_sent_ = fit_on_workers(
                 client_for(self.client),
                 clone(self.estimator),
                 {"X": X, "y": y, "sample_weight": sample_weight},
@@ -201,9 +201,6 @@ class DaskEstimator(MetaEstimatorMixin, BaseEstimator):
                 entropy=entropy.tolist(),
                 timeout=float(self.timeout),
             )
-            self.estimator_ = result.model
-            self.n_bytes_sent_ = result.n_bytes_sent
-            self.n_messages_sent_ = result.n_messages_sent
         return self
 
     def _check_divided(self, *, has_validation_set: bool) -> None:

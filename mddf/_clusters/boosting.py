@@ -17,8 +17,15 @@ from mddf._base.communication import Communicator
 from mddf._base.validation import check_lengths, naming, refuse_booleans
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
-from mddf._clusters.shard_bins import ShardWeights, bin_shard, in_any_shard
-from mddf._clusters.shard_inputs import RowsOfUser, encode_shard_labels, gather_weights
+from mddf._clusters.shard_bins import bin_shard
+from mddf._clusters.shard_inputs import (
+    RowsOfUser,
+    ShardInputs,
+    encode_shard_labels,
+    places_of,
+    read_shard,
+    refuse_parameters,
+)
 from mddf._gradient.base import FitRows, GradientBoosting
 from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.dataset import BoostingRows, ValidationRows
@@ -30,11 +37,10 @@ from mddf._gradient.losses import (
     check_targets,
 )
 from mddf._gradient.options import NEWTON
-from mddf._gradient.regressor import GradientBoostingRegressor, with_weight
+from mddf._gradient.regressor import GradientBoostingRegressor
 from mddf._gradient.target_encoding import FEWEST_LEVELS
 from mddf._gradient.validation_set import warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
-from mddf._input.reading import read_table
 from mddf._resampling.sampling import hashes_with
 from mddf._targets.target_validation import (
     all_weights,
@@ -147,12 +153,7 @@ def check_boosting(model: GradientBoosting, *, has_validation_set: bool) -> None
             "'auto' or False, unless X_val and y_val are passed to fit: no rows are held out",
         ),
     }
-    for name, (is_refused, allowed) in reasons.items():
-        if is_refused:
-            raise ValueError(
-                f"{name} must be {allowed} if the rows are divided among workers, got "
-                f"{getattr(model, name)!r}"
-            )
+    refuse_parameters(model, reasons)
 
 
 def fit_boosting_shard(
@@ -182,30 +183,16 @@ def fit_boosting_shard(
     """
     check_boosting(model, has_validation_set=has_validation_set)
     # 1. Read the table, the target and the weights.
-    table = read_table(
-        model,
-        training.X,
-        reset=True,
-        categorical_features=model.categorical_features,
-        join_dates=in_any_shard(communicator),
-    )
-    check_lengths(training.X, y=training.y)
-    n_rows = table.shape[0]
-    sample_weight = gather_weights(training.X, training.sample_weight, communicator)
-    if sample_weight is not None:
-        sample_weight = within_range(all_weights(sample_weight, len(sample_weight)))
-    lengths = communicator.gather(n_rows)
-    first = sum(lengths[: communicator.rank])
-    own = slice(first, first + n_rows)
-    target = _read_target(model, training.y, sample_weight, own, communicator)
-    every_weight = boosting_weights(target.weights, sample_weight)
+    shard = read_shard(model, training, within_range, communicator)
+    target = _read_target(model, training.y, shard, communicator)
+    every_weight = boosting_weights(target.weights, shard.sample_weight)
     if every_weight is not None and model.loss in QUANTILE_LOSSES:
         _refuse_fractions(every_weight, model.loss)
-    weights = ShardWeights(None if every_weight is None else every_weight[own], every_weight)
     # 2. Bin the table.
     binner = Binner(model.categorical_features, model.max_bins, model.n_jobs, FEWEST_LEVELS)
-    binned = bin_shard(binner, table, weights, communicator)
-    rows = ShardRows.from_shard(binned, target.values, weights.own, communicator)
+    binned = bin_shard(binner, shard, every_weight, communicator)
+    own_weight = shard.own_part(every_weight)
+    rows = ShardRows.from_shard(binned, target.values, own_weight, communicator)
     # 3. Append the validation set as held-out rows.
     if has_validation_set:
         rows = rows.with_held_out(
@@ -215,7 +202,7 @@ def fit_boosting_shard(
     model._entropy = entropy
     fitted = model._boost(FitRows(rows), target.kind, binner, None)
     if has_validation_set and len(rows.held_out) and len(rows.train):
-        warn_of_no_gain(rows, fitted["validation_score_"], fitted["train_score_"], table)
+        warn_of_no_gain(rows, fitted["validation_score_"], fitted["train_score_"], shard.table)
     attributes = model._target_attributes(target.kind)
     model.__dict__.update(fitted, **attributes)
     return model
@@ -234,8 +221,7 @@ def _refuse_fractions(weights: np.ndarray, loss: str) -> None:
 def _read_target(
     model: GradientBoosting,
     y: npt.ArrayLike,
-    sample_weight: np.ndarray | None,
-    own: slice,
+    shard: ShardInputs,
     communicator: Communicator,
 ) -> BoostingTarget:
     """Do what `_read_target` of the model does, for the rows of all shards.
@@ -243,24 +229,17 @@ def _read_target(
     The values are those of this shard, the weights those of all shards.
     """
     if isinstance(model, GradientBoostingClassifier):
-        return _read_classes(model, y, sample_weight, communicator)
+        return _read_classes(model, y, shard.sample_weight, communicator)
     assert isinstance(model, GradientBoostingRegressor)
     values = model._read_numbers(y)
-    if values.ndim == 2:
-        raise ValueError(
-            "y must have one target if the rows are divided among workers, got "
-            f"{values.shape[1]} targets"
-        )
-    weighted = with_weight(values, None if sample_weight is None else sample_weight[own])
-    # The least and the largest target decide all that the check and the scale depend on.
-    ends = np.array([weighted.min(), weighted.max()]) if len(weighted) else np.zeros(0)
-    ends = communicator.gather_array(ends)
+    ends = shard.target_ends(values, communicator)
     assert isinstance(model.loss, str)  # `check_boosting` has refused the others
     check_targets(model.loss, ends)
     kind = RegressionTarget.from_targets(model.loss, ends, tweedie_power=model._variance_power())
-    if sample_weight is not None:
-        values = np.where(sample_weight[own] > 0, values, ends[0])
-    return BoostingTarget(kind, kind.scaled(values), sample_weight)
+    own_weight = shard.own_part(shard.sample_weight)
+    if own_weight is not None:
+        values = np.where(own_weight > 0, values, ends[0])
+    return BoostingTarget(kind, kind.scaled(values), shard.sample_weight)
 
 
 def _read_classes(
@@ -297,9 +276,7 @@ def _read_validation(
         check_lengths(validation.X, y_val=validation.y)
         n_rows = table.shape[0]
         codes = binner.encode(table).codes
-    lengths = communicator.gather(n_rows)
-    first = sum(lengths[: communicator.rank])
-    own_rows = slice(first, first + n_rows)
+    own_rows, n_all_rows = places_of(n_rows, communicator)
     has_weights = validation is not None and validation.sample_weight is not None
     every_weight = None
     if any(communicator.gather(has_weights)):
@@ -308,7 +285,7 @@ def _read_validation(
             with naming("sample_weight_val"):
                 own = numeric_array(validation.sample_weight, "sample_weight")
         with naming("sample_weight_val"):
-            every_weight = all_weights(communicator.gather_array(own), sum(lengths))
+            every_weight = all_weights(communicator.gather_array(own), n_all_rows)
     values = np.zeros(0)
     if validation is not None:
         with naming("y_val"):

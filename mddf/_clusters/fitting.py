@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from threading import Thread
 from typing import Any
 from uuid import uuid4
@@ -21,39 +20,6 @@ from mddf._clusters.worker import FitResult, FitTask, cancel_fit, fit_rank, prep
 _SECONDS_TO_CANCEL = 1.0
 # Training and validation parts of a worker.
 _Shard = tuple["list[Future[Any]]", "list[Future[Any]]"]
-
-
-@dataclass(frozen=True)
-class DistributedFit:
-    """A fitted model, and the traffic between the workers.
-
-    Attributes
-    ----------
-    model : estimator
-    n_bytes_sent, n_messages_sent : list of int
-        Bytes and messages that each worker has sent to the others.
-    """
-
-    model: Any
-    n_bytes_sent: list[int]
-    n_messages_sent: list[int]
-
-
-@dataclass(frozen=True)
-class _Placed:
-    """Parts on the workers that hold them, and their numbers of rows."""
-
-    futures: list[Future[Any]]
-    workers: list[str]
-    n_rows: list[int]
-
-    def on(self, worker: str) -> list[Future[Any]]:
-        """Parts of a worker that have rows, in their order."""
-        return [
-            future
-            for future, place, n in zip(self.futures, self.workers, self.n_rows, strict=True)
-            if place == worker and n > 0
-        ]
 
 
 def client_for(client: Client | None) -> Client:
@@ -78,8 +44,8 @@ def fit_on_workers(
     *,
     entropy: list[int],
     timeout: float,
-) -> DistributedFit:
-    """Fit a model to Dask collections.
+) -> tuple[Any, list[int]]:
+    """Fit a model to Dask collections; also return the bytes that each worker has sent.
 
     `training` and `validation` map the names of the parameters of fit to features, targets and
     weights. Partitions that follow each other are placed on the same worker, so that the order
@@ -91,15 +57,15 @@ def fit_on_workers(
     with client.as_current(), _cancelled_at_the_end(client) as futures:
         # 1. Compute the partitions on the workers that keep them.
         placed = _place(client, training, workers, timeout, futures)
-        ranks = [worker for worker in workers if placed.on(worker)]
+        ranks = [worker for worker in workers if placed[worker]]
         if not ranks:
             raise ValueError("X must not be empty, got 0 rows in all partitions")
-        shards: list[_Shard] = [(placed.on(rank), []) for rank in ranks]
+        shards: list[_Shard] = [(placed[rank], []) for rank in ranks]
         if validation is not None:
             placed_validation = _place(client, validation, ranks, timeout, futures)
-            if not sum(placed_validation.n_rows):
+            if not any(placed_validation.values()):
                 raise ValueError("X_val must not be empty, got 0 rows in all partitions")
-            shards = [(placed.on(rank), placed_validation.on(rank)) for rank in ranks]
+            shards = [(placed[rank], placed_validation[rank]) for rank in ranks]
         # 2. Fit with one task on each worker that has rows.
         task = FitTask(
             name=f"mddf-{uuid4().hex}",
@@ -115,11 +81,7 @@ def fit_on_workers(
         raise RuntimeError("workers have grown different trees: they must run the same mddf")
     for category, message in results[0].warnings:
         warnings.warn(message, category, stacklevel=3)  # the line that calls `fit`
-    return DistributedFit(
-        results[0].model,
-        [result.n_bytes_sent for result in results],
-        [result.n_messages_sent for result in results],
-    )
+    return results[0].model, [result.n_bytes_sent for result in results]
 
 
 @contextmanager
@@ -161,10 +123,10 @@ def _place(
     workers: Sequence[str],
     timeout: float,
     all_futures: list[Future[Any]],
-) -> _Placed:
+) -> dict[str, list[Future[Any]]]:
     """Compute the parts of collections, each on the worker that is to hold it.
 
-    Their futures are appended to `all_futures`.
+    Return the parts of each worker that have rows. All futures are appended to `all_futures`.
     """
     parts = parts_of(collections)
     X = next(iter(collections.values()))
@@ -178,7 +140,12 @@ def _place(
         client.submit(n_rows_of, future, workers=[place], pure=False)
         for future, place in zip(futures, places, strict=True)
     ]
-    return _Placed(futures, places, results_of(client, counts, workers, timeout))
+    placed: dict[str, list[Future[Any]]] = {worker: [] for worker in workers}
+    n_rows = results_of(client, counts, workers, timeout)
+    for future, place, n in zip(futures, places, n_rows, strict=True):
+        if n > 0:
+            placed[place].append(future)
+    return placed
 
 
 def _on_each(

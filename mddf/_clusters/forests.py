@@ -7,7 +7,6 @@ the order of the shards.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,24 +14,29 @@ import numpy.typing as npt
 
 from mddf._base.communication import Communicator
 from mddf._base.parallel import job_count
-from mddf._base.validation import check_lengths, monotonic_signs
+from mddf._base.validation import monotonic_signs
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
 from mddf._clusters.forest_growth import GrownBlock, grow_divided
 from mddf._clusters.forest_rows import Draws, Shard, places_in_order
-from mddf._clusters.shard_bins import ShardWeights, bin_shard, in_any_shard
-from mddf._clusters.shard_inputs import RowsOfUser, encode_shard_labels, gather_weights
+from mddf._clusters.shard_bins import bin_shard
+from mddf._clusters.shard_inputs import (
+    RowsOfUser,
+    ShardInputs,
+    encode_shard_labels,
+    read_shard,
+    refuse_parameters,
+)
 from mddf._forest.base import Forest
 from mddf._forest.base_classifier import BaseForest
 from mddf._forest.base_regressor import BaseForestRegressor, check_poisson_targets
 from mddf._forest.growth import ForestState
 from mddf._forest.parameters import ENTROPIES
-from mddf._input.reading import read_table
 from mddf._resampling.sampling import cumulative_weights, n_draws, row_hashes
 from mddf._targets.class_outputs import several_outputs
 from mddf._targets.kernel_targets import Classes, Values, read_values
-from mddf._targets.target_validation import check_weights, class_factors
-from mddf._targets.weights import RowWeights, row_weights
+from mddf._targets.target_validation import class_factors
+from mddf._targets.weights import RowWeights, row_weights, scale_weights
 from mddf._trees import grower
 
 AnyForest = TypeVar("AnyForest", bound=Forest[Any])
@@ -69,23 +73,7 @@ def check_forest(model: Forest[Any]) -> None:
         ),
         "keep_targets": (getattr(model, "keep_targets", None) is not None, "None"),
     }
-    for name, (is_refused, allowed) in reasons.items():
-        if is_refused:
-            raise ValueError(
-                f"{name} must be {allowed} if the rows are divided among workers, got "
-                f"{getattr(model, name)!r}"
-            )
-
-
-@dataclass(frozen=True)
-class _AllWeights:
-    """Weights of the rows of all shards, and the rows of this shard among them."""
-
-    weights: RowWeights
-    own: slice
-
-    def own_part(self, weights: np.ndarray | None) -> np.ndarray | None:
-        return None if weights is None else weights[self.own]
+    refuse_parameters(model, reasons)
 
 
 def fit_forest_shard(
@@ -109,32 +97,23 @@ def fit_forest_shard(
     """
     check_forest(model)
     # 1. Read the table, the weights and the target.
-    table = read_table(
-        model,
-        rows.X,
-        reset=True,
-        categorical_features=model.categorical_features,
-        join_dates=in_any_shard(communicator),
-    )
-    check_lengths(rows.X, y=rows.y)
-    n_rows = table.shape[0]
-    sample_weights = gather_weights(rows.X, rows.sample_weight, communicator)
-    if sample_weights is not None:
-        sample_weights = check_weights(sample_weights, len(sample_weights))
-    n_all_rows, own = _place_rows(n_rows, communicator)
-    target, row_weight = _read_target(model, rows.y, sample_weights, own, communicator)
-    weights = _AllWeights(row_weight, own)
-    if row_weight.row is not None and not model.bootstrap:
-        _refuse_other_than_counts(row_weight.row)
+    shard = read_shard(model, rows, scale_weights, communicator)
+    if shard.n_all_rows > _MOST_ROWS:
+        raise ValueError(f"X must have at most {_MOST_ROWS} rows, got {shard.n_all_rows}")
+    target, weights = _read_target(model, rows.y, shard, communicator)
+    if weights.row is not None and not model.bootstrap:
+        _refuse_other_than_counts(weights.row)
         if isinstance(target, Classes):
-            _refuse_large_sum(row_weight.row)
+            _refuse_large_sum(weights.row)
     # 2. Bin the table.
     binner = Binner(model.categorical_features, model.max_bins, model.n_jobs)
-    bin_weights = ShardWeights(weights.own_part(sample_weights), sample_weights)
-    binned = bin_shard(binner, table, bin_weights, communicator)
+    binned = bin_shard(binner, shard, shard.sample_weight, communicator)
     # 3. Grow the trees.
     seeds = grower.draw_seeds(entropy, model.n_estimators)
-    draws = _plan_draws(model, binned, target, weights, seeds=seeds, communicator=communicator)
+    draws = _plan_draws(
+        model, binned, target, weights,
+        own_weight=shard.own_part(weights.row), seeds=seeds, communicator=communicator,
+    )  # fmt: skip
     signs = monotonic_signs(
         model, np.asarray(binned.bins.categorical, bool), model._n_scores(target)
     )
@@ -146,10 +125,10 @@ def fit_forest_shard(
             len(target.classes) if isinstance(target, Classes) else 0,
             draws,
         ),
-        model._tree_options(n_all_rows, binned.bins.n_columns, target, signs),
+        model._tree_options(shard.n_all_rows, binned.bins.n_columns, target, signs),
         communicator,
         n_jobs=job_count(model.n_jobs, model.n_estimators, require=None),
-        n_all_rows=n_all_rows,
+        n_all_rows=shard.n_all_rows,
         verbose=model.verbose,
     )
     # 4. Store the attributes.
@@ -162,16 +141,6 @@ def fit_forest_shard(
     attributes = model._attributes(state, binner, target) | model._target_attributes(target)
     model.__dict__.update(attributes)
     return model
-
-
-def _place_rows(n_rows: int, communicator: Communicator) -> tuple[int, slice]:
-    """Number of rows of all shards, and the place of this shard's rows among them."""
-    lengths = communicator.gather(n_rows)
-    n_all_rows = sum(lengths)
-    if n_all_rows > _MOST_ROWS:
-        raise ValueError(f"X must have at most {_MOST_ROWS} rows, got {n_all_rows}")
-    first = sum(lengths[: communicator.rank])
-    return n_all_rows, slice(first, first + n_rows)
 
 
 def _refuse_other_than_counts(weights: np.ndarray) -> None:
@@ -210,28 +179,19 @@ def _state_of(blocks: list[GrownBlock], n_columns: int, entropy: list[int]) -> F
 def _read_target(
     model: Forest[Any],
     y: npt.ArrayLike,
-    sample_weights: np.ndarray | None,
-    own: slice,
+    shard: ShardInputs,
     communicator: Communicator,
 ) -> tuple[_Target, RowWeights]:
     """Targets of this shard, and the weights of the rows of all shards."""
     if isinstance(model, BaseForest):
-        return _read_classes(model, y, sample_weights, communicator)
+        return _read_classes(model, y, shard.sample_weight, communicator)
     assert isinstance(model, BaseForestRegressor)
     values = read_values(y)
-    if values.shape[1] > 1:
-        raise ValueError(
-            "y must have one target if the rows are divided among workers, got "
-            f"{values.shape[1]} targets"
-        )
-    is_counted = slice(None) if sample_weights is None else sample_weights[own] > 0
-    counted = values[is_counted]
-    ends = np.array([counted.min(), counted.max()]) if len(counted) else np.zeros(0)
-    ends = communicator.gather_array(ends)
+    ends = shard.target_ends(values, communicator)
     if model.criterion == "poisson":
         check_poisson_targets(ends[:, None], None)
     bound = np.abs(ends[:, None]).max(axis=0)
-    return Values.from_bound(values, bound), row_weights(sample_weights, None, np.zeros(0))
+    return Values.from_bound(values, bound), row_weights(shard.sample_weight, None, np.zeros(0))
 
 
 def _read_classes(
@@ -258,26 +218,29 @@ def _plan_draws(
     model: Forest[Any],
     table: BinnedTable,
     target: _Target,
-    weights: _AllWeights,
+    weights: RowWeights,
     *,
+    own_weight: np.ndarray | None,
     seeds: np.ndarray,
     communicator: Communicator,
 ) -> Draws:
-    """Do what `plan_sampling` does, for the rows of this shard."""
+    """Do what `plan_sampling` does, for the rows of this shard.
+
+    `weights` are those of all shards.
+    """
     rows = np.arange(table.n_rows, dtype=np.uint32)
-    row_weight = weights.own_part(weights.weights.row)
-    if row_weight is not None:
-        rows = rows[row_weight > 0]
-        row_weight = row_weight[row_weight > 0]
+    if own_weight is not None:
+        rows = rows[own_weight > 0]
+        own_weight = own_weight[own_weight > 0]
     if not model.bootstrap:
-        return Draws(seeds, table.n_rows, rows, weights=row_weight)
+        return Draws(seeds, table.n_rows, rows, weights=own_weight)
     hashes = row_hashes(table.codes, target.key)[rows]
-    places, in_order = places_in_order(hashes, row_weight, communicator)
+    places, in_order = places_in_order(hashes, own_weight, communicator)
     n_counted = sum(communicator.gather(len(rows)))
-    sample_weight = weights.weights.sample
+    sample_weight = weights.sample
     if sample_weight is not None:
-        assert weights.weights.row is not None
-        sample_weight = sample_weight[weights.weights.row > 0]
+        assert weights.row is not None
+        sample_weight = sample_weight[weights.row > 0]
     drawn = n_draws(model.max_samples, n_counted, sample_weight)
     by_place = np.argsort(places)
     rows = rows[by_place]

@@ -98,8 +98,8 @@ class DaskCommunicator(Communicator):
 
     Attributes
     ----------
-    n_bytes_sent, n_messages_sent : int
-        Bytes and messages that this process has sent.
+    n_bytes_sent : int
+        Bytes that this process has sent.
     """
 
     def __init__(
@@ -108,7 +108,6 @@ class DaskCommunicator(Communicator):
         self.rank = rank
         self.size = len(addresses)
         self.n_bytes_sent = 0
-        self.n_messages_sent = 0
         self._worker = worker
         self._fit = fit
         self._addresses = addresses
@@ -165,7 +164,6 @@ class DaskCommunicator(Communicator):
         number = self._n_sent[rank]
         self._n_sent[rank] += 1
         self.n_bytes_sent += data.nbytes
-        self.n_messages_sent += 1
         try:
             await getattr(self._worker.rpc(self._addresses[rank]), _HANDLER)(
                 fit=self._fit,

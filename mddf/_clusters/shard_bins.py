@@ -8,8 +8,6 @@ needs memory for one whole column at a time. Categories are merged with their co
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +17,7 @@ from mddf._binning.binner import Binner
 from mddf._binning.bins import Bins, find_bins, join_bins
 from mddf._binning.categories import CategoryCounts, CategoryEncoder
 from mddf._binning.unknown_categories import expected_share_of_counts
+from mddf._clusters.shard_inputs import ShardInputs
 from mddf._input.table import Column, Table
 from mddf._targets.weights import summed_weights, whole_weights
 
@@ -28,27 +27,6 @@ _SENT_BYTES = 2**26
 # Doubles have eight bytes and codes have one, so that an eighth of the columns of a shard takes as
 # much memory as the codes of the shard.
 _SENT_SHARE = 1 / 8
-
-
-@dataclass(frozen=True)
-class ShardWeights:
-    """Weights of the rows of this shard and of all shards; None if all rows count alike."""
-
-    own: np.ndarray | None = None
-    all: np.ndarray | None = None
-
-
-@dataclass(frozen=True)
-class _ColumnKind:
-    """Facts about a column that the values of a shard tell; `kind` is None without values."""
-
-    kind: str | None
-    is_categorical: bool
-
-
-def in_any_shard(communicator: Communicator) -> Callable[[list[str]], set[str]]:
-    """Function from the names of columns in this shard to the names in any shard."""
-    return lambda names: set().union(*communicator.gather(names))
 
 
 def _count_categories(column: Column, weights: np.ndarray | None) -> CategoryCounts:
@@ -100,40 +78,43 @@ def _merge_counts(shards: list[CategoryCounts], place: str) -> CategoryCounts:
 
 
 def bin_shard(
-    binner: Binner, table: Table, weights: ShardWeights, communicator: Communicator
+    binner: Binner,
+    shard: ShardInputs,
+    weights: np.ndarray | None,
+    communicator: Communicator,
 ) -> BinnedTable:
-    """Learn the bins of the rows of all shards, and code the rows of this shard."""
-    if weights.all is not None and np.all(weights.all == weights.all[0]):
-        weights = ShardWeights()
+    """Learn the bins of the rows of all shards, and code the rows of this shard.
+
+    `weights` are those of all shards.
+    """
+    table = shard.table
+    if weights is not None and np.all(weights == weights[0]):
+        weights = None
     same_for_all(communicator, table.shape[1], "X must have the same columns in all partitions")
     names = None if table.names is None else list(map(str, table.names))
     same_for_all(communicator, names, "X must have the same columns in all partitions")
-    _learn_kinds(binner, table, weights, communicator)
+    _learn_kinds(binner, shard, weights, communicator)
     bins = {
         c: find_bins(np.zeros((1, 1)), n_categories=[encoder.n_codes])
         for c, encoder in binner.encoders_.items()
     }
     numeric = np.flatnonzero(~binner.categorical_).tolist()
-    n_all_rows = sum(communicator.gather(table.shape[0]))
     n_of_shard = -(-len(numeric) // communicator.size) or 1
-    n_each = max(1, min(_SENT_BYTES // (8 * n_all_rows), math.ceil(_SENT_SHARE * n_of_shard)))
+    n_each = max(
+        1, min(_SENT_BYTES // (8 * shard.n_all_rows), math.ceil(_SENT_SHARE * n_of_shard))
+    )
     n_together = n_each * communicator.size
     for first in range(0, len(numeric), n_together):
         columns = numeric[first : first + n_together]
-        for learned in _learn_bins(binner, table, columns, weights.all, communicator):
-            for place, c in enumerate(learned.columns):
-                bins[c] = learned.bins.columns(place, place + 1)
-                if learned.are_empty[place]:
+        for part, part_bins, are_empty in _learn_bins(
+            binner, table, columns, weights, communicator
+        ):
+            for place, c in enumerate(part):
+                bins[c] = part_bins.columns(place, place + 1)
+                if are_empty[place]:
                     binner.kinds_[c] = None
     binner.bins_ = join_bins(*(bins[c] for c in range(table.shape[1])))
     return binner.code(table)
-
-
-@dataclass(frozen=True)
-class _LearnedBins:
-    columns: list[int]
-    bins: Bins
-    are_empty: np.ndarray  # for each column whether all cells are missing
 
 
 def _learn_bins(
@@ -142,8 +123,11 @@ def _learn_bins(
     columns: list[int],
     weights: np.ndarray | None,
     communicator: Communicator,
-) -> list[_LearnedBins]:
-    """Learn the bins of some numeric columns, of which each process takes a part."""
+) -> list[tuple[list[int], Bins, np.ndarray]]:
+    """Learn the bins of some numeric columns, of which each process takes a part.
+
+    For each part: its columns, their bins, and whether all cells of a column are missing.
+    """
     size = communicator.size
     parts = [slice(len(columns) * r // size, len(columns) * (r + 1) // size) for r in range(size)]
     cells = table.numbers(columns)
@@ -158,58 +142,59 @@ def _learn_bins(
         are_empty = np.isnan(all_cells[0])
         for place in np.flatnonzero(are_empty):
             are_empty[place] = np.isnan(all_cells[:, place]).all()
-        learned = _LearnedBins(own, bins, are_empty)
+        learned = own, bins, are_empty
     return [part for part in communicator.gather(learned) if part is not None]
 
 
 def _learn_kinds(
-    binner: Binner, table: Table, weights: ShardWeights, communicator: Communicator
+    binner: Binner, shard: ShardInputs, weights: np.ndarray | None, communicator: Communicator
 ) -> None:
     """Do what `Binner.learn_kinds` does, for the rows of all shards."""
+    table = shard.table
+    own_weights = shard.own_part(weights)
+    # The kind of a column, None without values, and whether it is categorical.
     shard_kinds = {
-        c: _ColumnKind(table.column(c).kind, bool(binner.categorical_[c]))
-        for c in binner.start_kinds(table)
+        c: (table.column(c).kind, bool(binner.categorical_[c])) for c in binner.start_kinds(table)
     }
     gathered = communicator.gather(shard_kinds)
     for c in sorted(set().union(*gathered)):
-        kinds = {shard[c] for shard in gathered if c in shard and shard[c].kind is not None}
-        if len(kinds) > 1 or not all(c in shard for shard in gathered):
-            names = ", ".join(sorted({str(kind.kind) for kind in kinds} or {"no values"}))
+        kinds = {found[c] for found in gathered if c in found and found[c][0] is not None}
+        if len(kinds) > 1 or not all(c in found for found in gathered):
+            names = ", ".join(sorted({str(kind) for kind, _ in kinds} or {"no values"}))
             raise TypeError(
                 f"column {table.place(c)} of X must have the same type in all partitions, got "
                 f"{names}"
             )
         if kinds:
-            (kind,) = kinds
-            binner.kinds_[c] = kind.kind
-            binner.categorical_[c] = kind.is_categorical
+            ((binner.kinds_[c], binner.categorical_[c]),) = kinds
         else:
             binner.kinds_[c] = None
         if binner.categorical_[c]:
-            _learn_categories(binner, c, table.column(c), weights, communicator)
+            counts = _count_categories(table.column(c), own_weights)
+            _learn_categories(binner, c, table.place(c), counts, weights, communicator)
 
 
 def _learn_categories(
     binner: Binner,
     c: int,
-    column: Column,
-    weights: ShardWeights,
+    column: str,
+    own_counts: CategoryCounts,
+    weights: np.ndarray | None,
     communicator: Communicator,
 ) -> None:
-    shards = communicator.gather(_count_categories(column, weights.own))
-    counts = _merge_counts(shards, column.place)
+    counts = _merge_counts(communicator.gather(own_counts), column)
     n_levels = len(counts.categories)
     if binner.many_levels is not None and n_levels >= binner.many_levels:
         raise ValueError(
-            f"column {column.place} must have at most {binner.many_levels - 1} categories if the "
+            f"column {column} must have at most {binner.many_levels - 1} categories if the "
             f"rows are divided among workers, got {n_levels}. Encode it as numbers, or fit on one "
             "machine"
         )
     encoder = CategoryEncoder.from_counts(counts, binner.max_bins)
-    if encoder.rare is not None and weights.all is not None and not whole_weights(weights.all):
+    if encoder.rare is not None and weights is not None and not whole_weights(weights):
         raise ValueError(
             f"max_bins must be above {n_levels}, the number of categories of column "
-            f"{column.place}, if the rows are divided among workers and weights are not whole "
+            f"{column}, if the rows are divided among workers and weights are not whole "
             f"numbers, got {binner.max_bins}"
         )
     if not n_levels:

@@ -1,7 +1,8 @@
-"""Labels and weights of rows that are divided among several processes."""
+"""What forests and boosted trees read from rows that are divided among several processes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,9 @@ import numpy.typing as npt
 
 from mddf._base.communication import Communicator
 from mddf._base.validation import check_lengths
-from mddf._targets.target_validation import MOST_CLASSES, encode_labels, numeric_array
+from mddf._input.reading import read_table
+from mddf._input.table import Table
+from mddf._targets.target_validation import MOST_CLASSES, all_weights, encode_labels, numeric_array
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,79 @@ class RowsOfUser:
     X: Any
     y: Any
     sample_weight: Any = None
+
+
+@dataclass(frozen=True)
+class ShardInputs:
+    """The table of this shard, and the weights of the rows of all shards.
+
+    `own` are the places of the rows among those of all shards.
+    """
+
+    table: Table
+    own: slice
+    n_all_rows: int
+    sample_weight: np.ndarray | None
+
+    def own_part(self, weights: np.ndarray | None) -> np.ndarray | None:
+        """Weights of the rows of this shard."""
+        return None if weights is None else weights[self.own]
+
+    def target_ends(self, values: np.ndarray, communicator: Communicator) -> np.ndarray:
+        """Least and largest target of each shard, of the rows with a weight above 0.
+
+        They decide all that checks and scales of targets depend on.
+        """
+        if values.ndim == 2 and values.shape[1] > 1:
+            raise ValueError(
+                "y must have one target if the rows are divided among workers, got "
+                f"{values.shape[1]} targets"
+            )
+        weights = self.own_part(self.sample_weight)
+        counted = values if weights is None else values[weights > 0]
+        ends = np.array([counted.min(), counted.max()]) if len(counted) else np.zeros(0)
+        return communicator.gather_array(ends)
+
+
+def read_shard(
+    model: Any,
+    rows: RowsOfUser,
+    scaled: Callable[[np.ndarray], np.ndarray | None],
+    communicator: Communicator,
+) -> ShardInputs:
+    """Read the table of this shard, and the weights of all shards."""
+    table = read_table(
+        model,
+        rows.X,
+        reset=True,
+        categorical_features=model.categorical_features,
+        join_dates=lambda names: set().union(*communicator.gather(names)),
+    )
+    check_lengths(rows.X, y=rows.y)
+    sample_weight = gather_weights(rows.X, rows.sample_weight, communicator)
+    if sample_weight is not None:
+        sample_weight = scaled(all_weights(sample_weight, len(sample_weight)))
+    return ShardInputs(table, *places_of(table.shape[0], communicator), sample_weight)
+
+
+def places_of(n_rows: int, communicator: Communicator) -> tuple[slice, int]:
+    """Places of the rows of this shard among those of all shards, and the number of all."""
+    lengths = communicator.gather(n_rows)
+    first = sum(lengths[: communicator.rank])
+    return slice(first, first + n_rows), sum(lengths)
+
+
+def refuse_parameters(model: object, reasons: Mapping[str, tuple[bool, str]]) -> None:
+    """Refuse parameters that need all rows in one process.
+
+    `reasons` has for each parameter whether it is refused, and what is allowed.
+    """
+    for name, (is_refused, allowed) in reasons.items():
+        if is_refused:
+            raise ValueError(
+                f"{name} must be {allowed} if the rows are divided among workers, got "
+                f"{getattr(model, name)!r}"
+            )
 
 
 def encode_shard_labels(

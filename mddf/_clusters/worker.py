@@ -53,7 +53,6 @@ class FitResult:
     digest: str
     warnings: list[tuple[type[Warning], str]]
     n_bytes_sent: int
-    n_messages_sent: int
 
 
 def prepare_rank(fit: str, rank: int) -> None:
@@ -114,7 +113,6 @@ def _fit_with(
         _digest(model),
         [(warning.category, str(warning.message)) for warning in caught or []],
         communicator.n_bytes_sent,
-        communicator.n_messages_sent,
     )
 
 

@@ -35,20 +35,15 @@ from mddf.analysis._diversity import (
     error_ambiguity,
     layer_diversity,
 )
-from mddf.analysis._losses import BandMarginLoss, ObjectiveValue, odm_objective
+from mddf.analysis._losses import BandMarginLoss, odm_objective
 from mddf.analysis._margins import MarginReport, classifier_margins, margin_report
 from mddf.analysis._significance import (
     discordant_counts,
     poisson_binomial_test,
     probability_better,
-    sign_test,
 )
 from mddf.analysis._thresholds import Threshold, choose_threshold
-from mddf.analysis._training_bounds import (
-    QuadBoostTrainingBounds,
-    margin_error_training_bound,
-    quadboost_training_bounds,
-)
+from mddf.analysis._training_bounds import margin_error_training_bound, quadboost_training_bounds
 
 __all__ = [
     "BandMarginLoss",
@@ -56,8 +51,6 @@ __all__ = [
     "Diversity",
     "ErrorAmbiguity",
     "MarginReport",
-    "ObjectiveValue",
-    "QuadBoostTrainingBounds",
     "Threshold",
     "adaboost_training_bounds",
     "choose_threshold",
@@ -87,7 +80,6 @@ __all__ = [
     "quadboost_training_bounds",
     "rademacher_complexity",
     "rademacher_margin_bound",
-    "sign_test",
     "tree_rademacher_complexity",
     "tree_vc_dimension",
     "vc_bound",

@@ -52,7 +52,7 @@ def drawn_vote_bound(margins: ArrayLike, n_draws: int, epsilon: float) -> float:
     --------
     >>> from mddf.analysis import drawn_vote_bound
     >>> round(drawn_vote_bound([0.9, 0.5], n_draws=100, epsilon=0.3), 5)
-    0.00424
+    0.00439
     """
     sample = finite_vector("margins", margins)
     if len(sample) == 0:

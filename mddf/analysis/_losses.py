@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -194,30 +193,6 @@ class BandMarginLoss:
         return below, np.maximum(z - 1 - self.theta, 0.0)
 
 
-class ObjectiveValue(NamedTuple):
-    """Value and gradient of an objective, as ``scipy.optimize.minimize(jac=True)`` takes them.
-
-    Attributes
-    ----------
-    value : float
-        The objective.
-    gradient : array
-        Its derivatives by the parameters.
-
-    Examples
-    --------
-    >>> from scipy.optimize import minimize
-    >>> from mddf.analysis import odm_objective
-    >>> X, y = [[1.0], [-2.0]], [1, -1]
-    >>> minimum = minimize(lambda coef: odm_objective(coef, X, y), [0.0], jac=True)
-    >>> bool(minimum.success)
-    True
-    """
-
-    value: float
-    gradient: NDArray[np.float64]
-
-
 def odm_objective(
     coef: ArrayLike,
     X: ArrayLike,
@@ -227,7 +202,7 @@ def odm_objective(
     theta: float = 0.2,
     mu: float = 0.1,
     sample_weight: ArrayLike | None = None,
-) -> ObjectiveValue:
+) -> tuple[float, NDArray[np.float64]]:
     """Compute the objective of the optimal margin distribution machine (ODM).
 
     Equation 52 of mdDF's preprint, for a linear function of two classes with margins
@@ -259,8 +234,9 @@ def odm_objective(
 
     Returns
     -------
-    ObjectiveValue
-        A tuple of `value` and `gradient`, of shape (n_features,).
+    value : float
+    gradient : array of shape (n_features,)
+        As ``scipy.optimize.minimize(jac=True)`` takes them.
 
     Raises
     ------
@@ -276,8 +252,8 @@ def odm_objective(
     Examples
     --------
     >>> from mddf.analysis import odm_objective
-    >>> objective = odm_objective([0.5], [[1.0], [-2.0]], [1, -1])
-    >>> round(objective.value, 4), objective.gradient.round(4).tolist()
+    >>> value, gradient = odm_objective([0.5], [[1.0], [-2.0]], [1, -1])
+    >>> round(value, 4), gradient.round(4).tolist()
     (0.1953, [0.0312])
     """
     _check_band(theta, mu)
@@ -300,7 +276,7 @@ def odm_objective(
     factor = lambda_ / (1 - theta) ** 2
     value = 0.5 * w @ w + factor * (weight @ (below**2 + mu * above**2))
     slopes = 2 * factor * weight * labels * (mu * above - below)
-    return ObjectiveValue(float(value), w + rows.T @ slopes)
+    return float(value), w + rows.T @ slopes
 
 
 def _margins_of_layers(margins: ArrayLike) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples
 from mddf._base.messages import short
 from mddf._layers.margin_loss import class_margins
 from mddf._targets.target_validation import known_labels
-from mddf.analysis._checks import finite_vector
+from mddf.analysis._checks import finite_vector, weight_shares
 
 # Errors of cumulative weights are far below this.
 _ROUNDING = 1e-12
@@ -209,20 +209,9 @@ def margin_report(margins: ArrayLike, sample_weight: ArrayLike | None = None) ->
     values = finite_vector("margins", margins)
     if len(values) == 0:
         raise ValueError("margins must have at least one entry; got none")
-    if sample_weight is None:
-        weights = np.ones(len(values))
-    else:
-        weights = finite_vector("sample_weight", sample_weight, 0)
-    if weights.shape != values.shape:
-        raise ValueError(
-            f"sample_weight must have the shape of margins, {values.shape}; got {weights.shape}"
-        )
-    with np.errstate(over="ignore"):
-        total = weights.sum()
-    if not 0 < total < np.inf:
-        raise ValueError(f"sample_weight must have a finite sum > 0; got {float(total)!r}")
+    weights = weight_shares(sample_weight, len(values), "margins")
     has_weight = weights > 0
     values = values[has_weight]
     weights = weights[has_weight]
     order = np.argsort(values, kind="stable")
-    return MarginReport(values[order], weights[order] / total)
+    return MarginReport(values[order], weights[order])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc
-from scipy.stats import binomtest, poisson_binom
+from scipy.stats import poisson_binom
 
-from mddf.analysis._checks import check_count, finite_numbers
+from mddf.analysis._checks import finite_numbers
 
 
 def discordant_counts(y: ArrayLike, first: ArrayLike, second: ArrayLike) -> tuple[int, int]:
@@ -118,35 +118,3 @@ def poisson_binomial_test(first_only: ArrayLike, second_only: ArrayLike) -> floa
     wins = poisson_binom(p)
     half = len(p) / 2
     return float(wins.sf(half) + wins.pmf(half) / 2)
-
-
-def sign_test(wins: int, losses: int) -> float:
-    """Compute the one-sided p-value of the sign test, without ties.
-
-    sum_{k >= W} C(n, k) / 2^n for W wins among n = wins + losses.
-
-    Parameters
-    ----------
-    wins, losses : int
-        Numbers of data sets on which the first algorithm is better, or worse.
-
-    Returns
-    -------
-    float
-        Small if the first algorithm wins more often than by chance; 1 without wins and losses.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or not whole.
-
-    Examples
-    --------
-    >>> round(sign_test(wins=9, losses=2), 3)
-    0.033
-    """
-    for name, count in (("wins", wins), ("losses", losses)):
-        check_count(name, count, 0)
-    if wins + losses == 0:
-        return 1.0
-    return float(binomtest(int(wins), int(wins) + int(losses), alternative="greater").pvalue)

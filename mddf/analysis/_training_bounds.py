@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,31 +66,9 @@ def margin_error_training_bound(weighted_error: ArrayLike, rho: float) -> float:
     return float(np.prod(upper * lower))
 
 
-class QuadBoostTrainingBounds(NamedTuple):
-    """Bounds on the training error of QuadBoost; see :func:`quadboost_training_bounds`.
-
-    Attributes
-    ----------
-    risk : float
-        Quadratic risk after all rounds.
-    rate : float
-        1 - T gamma^2.
-
-    Examples
-    --------
-    >>> from mddf.analysis import quadboost_training_bounds
-    >>> bounds = quadboost_training_bounds([0.6, -0.3])
-    >>> bool(bounds.risk < bounds.rate)
-    True
-    """
-
-    risk: float
-    rate: float
-
-
 def quadboost_training_bounds(
     correlation: ArrayLike | Mapping[str, ArrayLike],
-) -> QuadBoostTrainingBounds:
+) -> tuple[float, float]:
     """Compute two bounds on the training error of QuadBoost without a penalty.
 
     A round with a classifier of correlation r_t with the residuals lowers the quadratic risk by
@@ -113,8 +90,10 @@ def quadboost_training_bounds(
 
     Returns
     -------
-    QuadBoostTrainingBounds
-        A tuple of `risk` and `rate`; both are 1 without a round.
+    risk : float
+        Quadratic risk after all rounds; 1 without a round.
+    rate : float
+        1 - T gamma^2.
 
     Raises
     ------
@@ -124,8 +103,8 @@ def quadboost_training_bounds(
     Examples
     --------
     >>> from mddf.analysis import quadboost_training_bounds
-    >>> bounds = quadboost_training_bounds([0.6, -0.3])
-    >>> round(bounds.risk, 4), round(bounds.rate, 4)
+    >>> risk, rate = quadboost_training_bounds([0.6, -0.3])
+    >>> round(risk, 4), round(rate, 4)
     (0.55, 0.82)
     """
     if isinstance(correlation, Mapping):
@@ -143,4 +122,4 @@ def quadboost_training_bounds(
             f"correlation must have squares with a sum of at most 1; got {1 - risk!r}"
         )
     smallest = float(np.abs(r).min(initial=0.0 if len(r) == 0 else np.inf))
-    return QuadBoostTrainingBounds(max(risk, 0.0), 1 - len(r) * smallest**2)
+    return max(risk, 0.0), 1 - len(r) * smallest**2

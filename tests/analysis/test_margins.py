@@ -52,7 +52,7 @@ def test_refusals():
         (lambda: margin_report([1.0], [-1.0]), "sample_weight must be finite and >= 0"),
         (lambda: margin_report([1.0], [np.inf]), "sample_weight must be finite"),
         (lambda: margin_report([1.0, 2.0], [1e308] * 2), "finite sum > 0; got inf"),
-        (lambda: margin_report([1.0], [1.0, 1.0]), "sample_weight must have the shape of"),
+        (lambda: margin_report([1.0], [1.0, 1.0]), "sample_weight must have an entry for each"),
         (lambda: margin_report([1.0]).quantiles(2), r"shares must lie in \[0, 1\]"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -1,5 +1,4 @@
 from itertools import product
-from math import comb
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ from mddf.analysis import (
     discordant_counts,
     poisson_binomial_test,
     probability_better,
-    sign_test,
 )
 
 
@@ -37,21 +35,8 @@ def test_poisson_binomial_by_enumeration(n_sets):
     assert poisson_binomial_test(a, b) == pytest.approx(1 - poisson_binomial_test(b, a))
 
 
-def test_sign_test():
-    for wins, losses in [(9, 2), (1, 0), (3, 4), (0, 5)]:
-        n = wins + losses
-        tail = sum(comb(n, k) for k in range(wins, n + 1)) / 2**n
-        assert sign_test(wins, losses) == pytest.approx(tail)
-    assert sign_test(0, 0) == 1
-    assert sign_test(0, 5) == 1
-    assert sign_test(3.0, np.float64(2)) == sign_test(3, 2)
-
-
 def test_refusals():
     for call, message in [
-        (lambda: sign_test(-1, 2), "wins must be finite and >= 0; got -1"),
-        (lambda: sign_test(1, 2.5), r"losses must be a whole number; got 2\.5"),
-        (lambda: sign_test(1, np.nan), "losses must be finite"),
         (lambda: probability_better([-1], [2]), r"first_only must be finite and >= 0; got -1\.0"),
         (lambda: probability_better([1, 2], [3]), r"the shape of first_only, \(2,\); got \(1,\)"),
         (lambda: poisson_binomial_test([1], [np.nan]), "second_only must be finite .* got nan"),

@@ -19,8 +19,8 @@ def test_import_gives_no_warning_and_loads_no_extra(tmp_path):
         "import sys, sklearn.preprocessing\n"  # loads pandas itself, where it is installed
         "before = set(sys.modules)\n"
         "import mddf\n"
-        "beside = {'_clusters', '_command', '_quality', 'analysis', 'baselines', 'batch', 'dask',\n"
-        "          'datasets', 'explain', 'export', 'representation'}\n"
+        "beside = {'_clusters', '_command', '_quality', 'analysis', 'baselines', 'batch',\n"
+        "          'dask', 'datasets', 'explain', 'export', 'representation'}\n"
         "assert not {f'mddf.{room}' for room in beside} & set(sys.modules)\n"
         "assert not hasattr(mddf, 'nonesuch')\n"
         "mddf.baselines.AdaBoostClassifier, mddf.datasets.load, mddf.analysis.margin_report\n"
