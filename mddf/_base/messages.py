@@ -7,7 +7,6 @@ import sys
 import warnings
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from reprlib import Repr
 from types import FrameType
 from typing import Any
@@ -81,22 +80,12 @@ def _letters(name: object) -> str:
     return "".join(letter for letter in str(name).lower() if letter.isalnum())
 
 
-@dataclass(frozen=True)
-class ShownWarnings:
-    """Kind, file and line of each warning that went to the same place: a screen, or a test's list.
-
-    Python has a registry of its own, but forgets it whenever filters change, which scikit-learn's
-    cross-validation does for every fold. A test that records warnings has a list of its own, and
-    also gets warnings that were shown before. The `sink` is stored so that no other object gets
-    its identity.
-    """
-
-    sink: object
-    keys: set[tuple[str, str, int]] = field(default_factory=set)
-
-
-# Eight places are remembered: nested contexts that record warnings, and earlier ones.
-_shown: deque[ShownWarnings] = deque(maxlen=8)
+# Kind, file and line of each warning that went to the same place: a screen, or a test's list.
+# Python has a registry of its own, but forgets it whenever filters change, which scikit-learn's
+# cross-validation does for every fold. A test that records warnings has a list of its own, and
+# also gets warnings that were shown before. The place is stored so that no other object gets its
+# identity. Eight places are remembered: nested contexts that record warnings, and earlier ones.
+_shown: deque[tuple[object, set[tuple[str, str, int]]]] = deque(maxlen=8)
 
 
 def _keys_of_current_sink() -> set[tuple[str, str, int]]:
@@ -104,11 +93,11 @@ def _keys_of_current_sink() -> set[tuple[str, str, int]]:
     # `catch_warnings(record=True)` puts the method of a new list there.
     show = getattr(warnings, "_showwarnmsg_impl", None)
     sink = getattr(show, "__self__", show)
-    for warnings_of_sink in _shown:
-        if warnings_of_sink.sink is sink:
-            return warnings_of_sink.keys
-    _shown.append(ShownWarnings(sink))
-    return _shown[-1].keys
+    for other_sink, keys in _shown:
+        if other_sink is sink:
+            return keys
+    _shown.append((sink, set()))
+    return _shown[-1][1]
 
 
 def warn(message: str, category: type[Warning] = UserWarning, *, kind: str | None = None) -> None:

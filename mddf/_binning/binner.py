@@ -493,12 +493,12 @@ class Binner:
         """Write the codes of a small table's categories to `out`, and return the places left."""
         known = () if levels is None else levels.columns
         kinds = {c: self.kinds_[c] for i in places if (c := columns[i]) not in known}
-        coded = look_up_all(object_block, self.encoders_, kinds)
-        out[:, [c - columns.start for c in coded.columns]] = coded.codes.T
-        if unknown is not None and coded.unknown.any():
-            counts = np.count_nonzero(coded.unknown, axis=1).tolist()
-            unknown.update((c, n) for c, n in zip(coded.columns, counts, strict=True) if n)
-        done = set(coded.columns)
+        coded_columns, codes, is_unknown = look_up_all(object_block, self.encoders_, kinds)
+        out[:, [c - columns.start for c in coded_columns]] = codes.T
+        if unknown is not None and is_unknown.any():
+            counts = np.count_nonzero(is_unknown, axis=1).tolist()
+            unknown.update((c, n) for c, n in zip(coded_columns, counts, strict=True) if n)
+        done = set(coded_columns)
         return [i for i in places if columns[i] not in done]
 
     def surely_numeric(self, table: Table, columns: range) -> np.ndarray:

@@ -22,15 +22,6 @@ _NO_CATEGORIES = (tuple, list, Set, Mapping, complex, np.complexfloating)
 
 
 @dataclass(frozen=True)
-class CodedColumns:
-    """Codes of some categorical columns, of shape (n_columns, n_rows); NaN where missing."""
-
-    columns: list[int]
-    codes: np.ndarray
-    unknown: np.ndarray
-
-
-@dataclass(frozen=True)
 class CategoryCounts:
     """Distinct categories of a column in ascending order, without rows of weight 0.
 
@@ -217,8 +208,12 @@ def look_up_all(
     object_block: ObjectBlock,
     encoders: Mapping[int, CategoryEncoder],
     kinds: Mapping[int, str | None],
-) -> CodedColumns:
-    """Code the columns of a small table whose values are of the kinds that `kinds` requires."""
+) -> tuple[list[int], np.ndarray, np.ndarray]:
+    """Code the columns of a small table whose values are of the kinds that `kinds` requires.
+
+    Returns the columns, and their codes (NaN where missing) and a mask of unknown categories, both
+    of shape (n_columns, n_rows).
+    """
     columns: list[int] = []
     places: list[int] = []
     for c, kind in kinds.items():
@@ -235,4 +230,4 @@ def look_up_all(
     flat = chain.from_iterable(map(map, get_codes, cells, repeat(repeat(np.nan))))
     shape = (len(columns), object_block.values.shape[1])
     codes = np.fromiter(flat, np.float64, shape[0] * shape[1]).reshape(shape)
-    return CodedColumns(columns, codes, np.isnan(codes) & ~object_block.missing[places])
+    return columns, codes, np.isnan(codes) & ~object_block.missing[places]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -46,15 +45,6 @@ _SHARED_ATTRIBUTES = (
 _UNDEFINED = -2
 
 
-@dataclass(frozen=True)
-class _ForestData:
-    """Parts of the forest that its trees need for predictions."""
-
-    binner: Binner
-    unit: float | np.ndarray  # leaves hold multiples of it
-    categorical_features: npt.ArrayLike | None
-
-
 class ForestTree:
     """Base class of the trees for classification and for regression.
 
@@ -65,7 +55,9 @@ class ForestTree:
     """
 
     _block: TreeBlock
-    _forest: _ForestData
+    _binner: Binner
+    _unit: float | np.ndarray  # leaves hold multiples of it
+    _categorical_features: npt.ArrayLike | None
     n_outputs_: int
     criterion: str
 
@@ -81,9 +73,9 @@ class ForestTree:
                 setattr(tree, name, getattr(forest, name))
         tree.max_features_ = resolve_max_features(forest.max_features, forest.n_features_in_)
         tree._block = block
-        tree._forest = _ForestData(
-            forest._binner, forest._fitted.members[0].unit, forest.categorical_features
-        )
+        tree._binner = forest._binner
+        tree._unit = forest._fitted.members[0].unit
+        tree._categorical_features = forest.categorical_features
         return tree
 
     def fit(
@@ -119,7 +111,7 @@ class ForestTree:
         nodes = self._nodes
         assert nodes.weight is not None
         is_leaf = (nodes.left == LEAF)[:, None]
-        value = self._leaf_values(np.where(is_leaf, nodes.value, 0) * self._forest.unit)
+        value = self._leaf_values(np.where(is_leaf, nodes.value, 0) * self._unit)
         sums = nodes.gather(value * nodes.weight[:, None])
         return np.where(is_leaf, value, sums / self._weights[:, None])
 
@@ -169,7 +161,7 @@ class ForestTree:
     def _sklearn_fields(self) -> dict[str, np.ndarray]:
         """Nodes by the names of the fields in scikit-learn's array of nodes."""
         nodes = self._nodes
-        bins = self._forest.binner.bins_
+        bins = self._binner.bins_
         leaf = nodes.left == LEAF
         left = nodes.left.copy()
         right = nodes.left + 1
@@ -184,8 +176,8 @@ class ForestTree:
                     f"{codes.tolist()} of column {nodes.column[node]} (mddf.explain has "
                     "tree_arrays and shap_values for all trees)"
                 )
-            threshold[node] = split.threshold
-            if split.swaps_children:
+            threshold[node], swaps_children = split
+            if swaps_children:
                 left[node], right[node] = right[node], left[node]
                 missing_left[node] ^= True
         return {
@@ -201,10 +193,8 @@ class ForestTree:
 
     def apply(self, X: TableLike, check_input: bool = True) -> np.ndarray:
         """Return the leaf of each sample, as a node of `tree_`; `check_input` is ignored."""
-        table = read_table(
-            self, X, reset=False, categorical_features=self._forest.categorical_features
-        )
-        codes = self._forest.binner.encode(table).codes
+        table = read_table(self, X, reset=False, categorical_features=self._categorical_features)
+        codes = self._binner.encode(table).codes
         return self._nodes.leaves(predictor.forest_leaves([self._block], codes))[:, 0]
 
     def decision_path(self, X: TableLike, check_input: bool = True) -> sparse.csr_matrix:
@@ -229,18 +219,16 @@ class ForestTree:
         return tags
 
 
-class _CodeSplit(NamedTuple):
-    threshold: float
-    swaps_children: bool
+def _threshold_on_codes(codes: np.ndarray, bins: Bins, column: int) -> tuple[float, bool] | None:
+    """Find a threshold that splits a set of codes from the others; None if there is none.
 
-
-def _threshold_on_codes(codes: np.ndarray, bins: Bins, column: int) -> _CodeSplit | None:
-    """Find a threshold that splits a set of codes from the others; None if there is none."""
+    Also returns whether the children are swapped, since the set has the last codes.
+    """
     n_codes = int(bins.start[column + 1] - bins.start[column])
     if np.array_equal(codes, np.arange(len(codes))):
-        return _CodeSplit(len(codes) - 0.5, swaps_children=False)
+        return len(codes) - 0.5, False
     if len(codes) and np.array_equal(codes, np.arange(codes[0], n_codes)):
-        return _CodeSplit(codes[0] - 0.5, swaps_children=True)
+        return codes[0] - 0.5, True
     return None
 
 

@@ -3,20 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import narwhals.stable.v1 as nw
 import numpy as np
 
+from mddf._base.serialization import register_serializable
 from mddf._input.cell_values import missing_cells
 from mddf._input.times import are_dates, holds_dates
-from mddf._schema.column import Column, Kind
+
+Kind = Literal["number", "boolean", "category", "date", "empty"]
 
 # Columns with more texts are names or free text, whose list would outweigh the model. Not tuned.
 _MAX_LEVELS = 10_000
 
 
-def describe_frame(X: Any, marked: Collection[int]) -> tuple[Column, ...]:
+@register_serializable("column")
+@dataclass(frozen=True)
+class ColumnDescription:
+    """Description of a column of the training table.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    kind : {"number", "boolean", "category", "date", "empty"}
+        Kind of its cells. A column that was empty in training stays empty, whatever it holds
+        later.
+    levels : tuple or None
+        Sorted categories in training; None for other kinds, and in estimators also for texts with
+        more than 10 000 different values.
+    missing_share : float
+        Share of missing cells in training.
+    """
+
+    name: Any
+    kind: Kind
+    levels: tuple[Any, ...] | None = None
+    missing_share: float = 0.0
+
+
+def describe_frame(X: Any, marked: Collection[int]) -> tuple[ColumnDescription, ...]:
     """Describe the columns of a data frame; columns with numbers in `marked` are categories."""
     frame = nw.from_native(X, eager_only=True)
     return tuple(
@@ -24,20 +52,20 @@ def describe_frame(X: Any, marked: Collection[int]) -> tuple[Column, ...]:
     )
 
 
-def _describe(series: nw.Series[Any], name: Any, *, is_marked: bool) -> Column:
+def _describe(series: nw.Series[Any], name: Any, *, is_marked: bool) -> ColumnDescription:
     is_missing = _missing(series)
     share = float(is_missing.mean())
     if share == 1.0:
-        return Column(name, "empty", missing_share=share)
+        return ColumnDescription(name, "empty", missing_share=share)
     kind: Kind = "category" if is_marked else _kind_of_series(series, is_missing)
     if kind != "category":
-        return Column(name, kind, missing_share=share)
+        return ColumnDescription(name, kind, missing_share=share)
     levels = _distinct_values(series, is_missing)
     if levels is None:
-        return Column(name, kind, missing_share=share)
+        return ColumnDescription(name, kind, missing_share=share)
     if len(levels) > _MAX_LEVELS and all(type(level) is str for level in levels):
-        return Column(name, kind, missing_share=share)
-    return Column(name, kind, tuple(sorted(levels, key=_by_type)), share)
+        return ColumnDescription(name, kind, missing_share=share)
+    return ColumnDescription(name, kind, tuple(sorted(levels, key=_by_type)), share)
 
 
 def _missing(series: nw.Series[Any]) -> np.ndarray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -48,17 +47,6 @@ def frame_table(X: Any, column_numbers: Sequence[int] | None = None) -> FrameTab
     return table
 
 
-@dataclass(frozen=True)
-class _ReadType:
-    """The type of a column, and how its cells can be read.
-
-    `is_simple` tells whether cells are the same objects if all columns are read together.
-    """
-
-    column: ColumnType
-    is_simple: bool
-
-
 class FrameTable(Table):
     """A data frame."""
 
@@ -93,8 +81,8 @@ class FrameTable(Table):
         return list(self._frame.schema.values())
 
     @cached_property
-    def _types(self) -> list[_ReadType]:
-        known: dict[int, _ReadType] = {}  # by identity, since types of narwhals compare slowly
+    def types(self) -> list[ColumnType]:
+        known: dict[int, ColumnType] = {}  # by identity, since types of narwhals compare slowly
         types = []
         for c, dtype in enumerate(self._schema):
             if id(dtype) in known:
@@ -104,10 +92,6 @@ class FrameTable(Table):
             else:
                 types.append(known.setdefault(id(dtype), _type_of(dtype)))
         return types
-
-    @property
-    def types(self) -> list[ColumnType]:
-        return [type_.column for type_ in self._types]
 
     @cached_property
     def numeric_types(self) -> np.ndarray:
@@ -124,7 +108,7 @@ class FrameTable(Table):
         return names
 
     def _column(self, c: int) -> Column:
-        type_ = self._types[c].column
+        type_ = self.types[c]
         block = self.object_block
         place = None if block is None else block.places.get(c)
         if block is None or place is None:
@@ -143,7 +127,7 @@ class FrameTable(Table):
         if not self._is_small:
             return None
         chosen = [
-            c for c, type_ in enumerate(self._types) if type_.is_simple and type_.column != NUMBERS
+            c for c, type_ in enumerate(self.types) if type_.is_simple and type_.kind != NUMBER
         ]
         return ObjectBlock.from_objects(chosen, self._objects(chosen)) if chosen else None
 
@@ -208,9 +192,9 @@ class PandasTable(FrameTable):
         return list(dtypes)
 
     @cached_property
-    def _types(self) -> list[_ReadType]:
+    def types(self) -> list[ColumnType]:
         types = []
-        slow: dict[Any, _ReadType] = {}  # narwhals takes long: it gets each type once
+        slow: dict[Any, ColumnType] = {}  # narwhals takes long: it gets each type once
         for c, (dtype, type_) in enumerate(zip(self._dtypes, self._fast_types, strict=True)):
             if type_ is None and dtype not in slow:
                 series = nw.from_native(self._native(c), series_only=True)
@@ -219,9 +203,9 @@ class PandasTable(FrameTable):
         return types
 
     @cached_property
-    def _fast_types(self) -> list[_ReadType | None]:
+    def _fast_types(self) -> list[ColumnType | None]:
         """Types that are known without narwhals; None for others."""
-        known: dict[Any, _ReadType | None] = {}
+        known: dict[Any, ColumnType | None] = {}
         types = []
         for dtype in self._dtypes:
             # Classes of other types have one type of number each, and a faster hash.
@@ -285,19 +269,16 @@ class PandasTable(FrameTable):
 
 
 # The object itself marks columns of pandas whose arrays are converted without narwhals.
-_PLAIN_NUMBERS = _ReadType(NUMBERS, True)
-_TYPES_BY_CLASS = {
-    "CategoricalDtype": _ReadType(ColumnType(None, True), True),
-    "StringDtype": _ReadType(TEXT, True),
-}
+_PLAIN_NUMBERS = ColumnType(NUMBER, False)
+_TYPES_BY_CLASS = {"CategoricalDtype": ColumnType(None, True), "StringDtype": TEXT}
 
 
-def _fast_type(dtype: Any) -> _ReadType | None:
+def _fast_type(dtype: Any) -> ColumnType | None:
     """Type of a column of pandas; None if narwhals, which takes longer, has to find it."""
     if isinstance(dtype, np.dtype):
         if dtype.kind in "biuf":
             return _PLAIN_NUMBERS
-        return _ReadType(OBJECTS, True) if dtype.kind == "O" else None
+        return OBJECTS if dtype.kind == "O" else None
     if hasattr(dtype, "numpy_dtype"):  # nullable types, and types of pyarrow
         return _PLAIN_NUMBERS if dtype.kind in "biuf" else None
     return _TYPES_BY_CLASS.get(type(dtype).__name__)
@@ -321,18 +302,18 @@ def _array_of_objects(array: Any) -> np.ndarray:
     return np.append(np.asarray(array.categories, dtype=object), np.nan)[array.codes]
 
 
-def _type_of(dtype: Any, native: Any = None) -> _ReadType:
+def _type_of(dtype: Any, native: Any = None) -> ColumnType:
     """Type of a column from its type in narwhals, and the native type if that is unknown."""
     if dtype.is_numeric() or dtype == nw.Boolean:
-        return _ReadType(NUMBERS, True)
+        return NUMBERS
     if dtype == nw.Unknown:
         # Sparse columns of pandas, for example.
         is_numeric = getattr(native, "kind", "O") in "biufc"
-        return _ReadType(NUMBERS if is_numeric else ColumnType(), False)
+        return (NUMBERS if is_numeric else ColumnType())._replace(is_simple=False)
     if dtype in (nw.Duration, nw.Time):
-        return _ReadType(ColumnType(None, False), False)
+        return ColumnType(None, False, is_simple=False)
     if dtype.is_temporal():
-        return _ReadType(ColumnType(str(dtype), False), False)
+        return ColumnType(str(dtype), False, is_simple=False)
     if dtype == nw.Object:
-        return _ReadType(OBJECTS, True)
-    return _ReadType(ColumnType(None, True, dtype == nw.String), dtype in _SIMPLE_TYPES)
+        return OBJECTS
+    return ColumnType(None, True, dtype == nw.String, dtype in _SIMPLE_TYPES)

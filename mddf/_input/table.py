@@ -101,12 +101,14 @@ class ColumnType(NamedTuple):
 
     `kind` is "number" or the name of a type of times. `is_categorical` tells whether the column
     holds categories, strings or the like rather than numbers. `is_plain_text` tells whether it
-    holds text or objects rather than values of a categorical type.
+    holds text or objects rather than values of a categorical type. `is_simple` tells whether cells
+    of a data frame are the same objects if all columns are read together.
     """
 
     kind: str | None = None
     is_categorical: bool | None = None
     is_plain_text: bool = False
+    is_simple: bool = True
 
 
 NUMBERS = ColumnType(NUMBER, False)

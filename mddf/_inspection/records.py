@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import short
-from mddf._schema.column import Column
+from mddf._input.described_columns import ColumnDescription
 
 if TYPE_CHECKING:
     import pandas
@@ -58,7 +58,7 @@ def read_records(
     array([ True])
     """
     check_is_fitted(model)
-    columns: tuple[Column, ...] | None = getattr(model, "input_columns_", None)
+    columns: tuple[ColumnDescription, ...] | None = getattr(model, "input_columns_", None)
     if columns is None:
         raise ValueError(
             "model must be fitted to a data frame in memory, so that its columns are known; got a "
@@ -80,7 +80,7 @@ def read_records(
     return pandas.DataFrame(table, index=pandas.RangeIndex(len(rows)))
 
 
-def _cells(column: Column, rows: Sequence[Mapping[str, Any]]) -> Any:
+def _cells(column: ColumnDescription, rows: Sequence[Mapping[str, Any]]) -> Any:
     cells = np.empty(len(rows), dtype=object)
     if column.kind == "empty":
         return cells.astype(float)
@@ -103,26 +103,26 @@ def _cells(column: Column, rows: Sequence[Mapping[str, Any]]) -> Any:
     return cells if column.kind == "category" else cells.astype(float)
 
 
-def _number(cell: Any, column: Column) -> float:
+def _number(cell: Any, column: ColumnDescription) -> float:
     if isinstance(cell, bool) or not isinstance(cell, int | float) or isinf(cell):
         raise ValueError("a finite number")
     return float(cell)
 
 
-def _boolean(cell: Any, column: Column) -> bool:
+def _boolean(cell: Any, column: ColumnDescription) -> bool:
     if not isinstance(cell, bool):
         raise ValueError("true or false")
     return cell
 
 
-def _date(cell: Any, column: Column) -> datetime:
+def _date(cell: Any, column: ColumnDescription) -> datetime:
     try:
         return datetime.fromisoformat(cell)
     except (ValueError, TypeError):
         raise ValueError("a date such as '2024-03-31' or '2024-03-31T12:30:00Z'") from None
 
 
-def _category(cell: Any, column: Column) -> Any:
+def _category(cell: Any, column: ColumnDescription) -> Any:
     kinds = {type(level) for level in column.levels or ("",)}
     if type(cell) in kinds or (type(cell) is int and float in kinds):
         return cell

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -108,26 +109,8 @@ class RowGroups:
     hashes: np.ndarray
 
 
-@dataclass(frozen=True)
-class _Draws:
-    """Arguments of a `Sampling` that describe how rows are drawn."""
-
-    rows: np.ndarray
-    n_draws: int
-    cumulative: np.ndarray | None = None
-    parts: np.ndarray | None = None
-    whole_parts: bool = False
-
-    def sampling(self, tree_weights: np.ndarray | None, *, balance: bool) -> Sampling:
-        return Sampling(
-            self.rows,
-            n_draws=self.n_draws,
-            cumulative=self.cumulative,
-            parts=self.parts,
-            whole_parts=self.whole_parts,
-            weights=tree_weights,
-            balance=balance,
-        )
+# Arguments of a `Sampling` that describe how rows are drawn.
+_Draws = dict[str, Any]
 
 
 def _draw_balanced(
@@ -147,7 +130,7 @@ def _draw_balanced(
         class_rows = [rows[first:last] for first, last in pairwise(parts)]
         if any(_cumulative_or_none(weights, part) is not None for part in class_rows):
             cumulative = np.concatenate([cumulative_weights(weights[part]) for part in class_rows])
-    return _Draws(rows, n_per_class, cumulative=cumulative, parts=parts)
+    return {"rows": rows, "n_draws": n_per_class, "cumulative": cumulative, "parts": parts}
 
 
 def _draw_groups(rows: np.ndarray, groups: RowGroups, max_samples: float | None) -> _Draws:
@@ -161,7 +144,7 @@ def _draw_groups(rows: np.ndarray, groups: RowGroups, max_samples: float | None)
     rows = rows[np.argsort(place[numbers], kind="stable")]
     parts = np.concatenate([[0], np.bincount(place[numbers]).cumsum()])
     draws = n_draws(max_samples, len(contents), None)
-    return _Draws(rows, draws, parts=parts, whole_parts=True)
+    return {"rows": rows, "n_draws": draws, "parts": parts, "whole_parts": True}
 
 
 def plan_sampling(
@@ -245,5 +228,6 @@ def plan_sampling(
         draws = _draw_balanced(rows, labels, draw_weight, max_draws)
     else:
         n_row_draws = n_draws(max_samples, len(rows), sample_weight)
-        draws = _Draws(rows, n_row_draws, cumulative=_cumulative_or_none(draw_weight, rows))
-    return draws.sampling(tree_weight, balance=balance_trees)
+        cumulative = _cumulative_or_none(draw_weight, rows)
+        draws = {"rows": rows, "n_draws": n_row_draws, "cumulative": cumulative}
+    return Sampling(**draws, weights=tree_weight, balance=balance_trees)

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mddf._input.described_columns import ColumnDescription
 from mddf._schema import cells, dates
-from mddf._schema.column import Column
 from mddf._schema.format import Format, TableError
 from mddf._schema.source import Source
 
@@ -29,8 +29,8 @@ _VERSION = 1
 class Schema:
     """Features and target of a table, and how its files are written."""
 
-    columns: tuple[Column, ...]
-    target: Column
+    columns: tuple[ColumnDescription, ...]
+    target: ColumnDescription
     format: Format
 
     @property
@@ -102,9 +102,9 @@ class Schema:
         return numbers.astype(bool) if self.target.kind == "boolean" else numbers
 
 
-def _column_from_state(state: Mapping[str, Any]) -> Column:
+def _column_from_state(state: Mapping[str, Any]) -> ColumnDescription:
     levels = state["levels"]
-    return Column(**{**state, "levels": None if levels is None else tuple(levels)})
+    return ColumnDescription(**{**state, "levels": None if levels is None else tuple(levels)})
 
 
 def _format_from_state(state: Mapping[str, Any]) -> Format:
@@ -126,26 +126,26 @@ def describe(source: Source, features: Sequence[str], target: str, form: Format)
     return Schema(columns, _describe_column(source, target, without_dates), form)
 
 
-def _describe_column(source: Source, name: str, form: Format) -> Column:
+def _describe_column(source: Source, name: str, form: Format) -> ColumnDescription:
     values = _typed_cells(source, name, form)
     share = values.null_count / max(1, len(values))
     if name in form.dates:
-        return Column(name, "date", missing_share=share)
+        return ColumnDescription(name, "date", missing_share=share)
     if name in form.text:
-        return Column(name, "category", _levels(values), share)
+        return ColumnDescription(name, "category", _levels(values), share)
     if values.null_count == len(values):
-        return Column(name, "empty", missing_share=share)
+        return ColumnDescription(name, "empty", missing_share=share)
     if cells.are_booleans(values):
-        return Column(name, "boolean", missing_share=share)
+        return ColumnDescription(name, "boolean", missing_share=share)
     numbers, is_wrong = cells.as_numbers(values, form)
     row = first_true(is_wrong)
     if row is None:
         numbers = cells.without_missing(numbers, form)  # "-999.0" where the mark is "-999"
         share = numbers.null_count / len(numbers)
-        return Column(name, "number", missing_share=share)
+        return ColumnDescription(name, "number", missing_share=share)
     if name in form.numbers:
         raise _no_number(source, name, row)
-    return Column(name, "category", _levels(values), share)
+    return ColumnDescription(name, "category", _levels(values), share)
 
 
 def _typed_cells(source: Source, name: str, form: Format) -> pa.Array:
@@ -177,7 +177,7 @@ def _no_number(source: Source, name: str, row: int) -> TableError:
     )
 
 
-def _number_cells(source: Source, column: Column, form: Format) -> np.ndarray:
+def _number_cells(source: Source, column: ColumnDescription, form: Format) -> np.ndarray:
     values = _typed_cells(source, column.name, form)
     if column.kind == "empty":
         return np.full(len(values), np.nan)
@@ -198,7 +198,7 @@ def _number_cells(source: Source, column: Column, form: Format) -> np.ndarray:
     return doubles
 
 
-def _category_cells(source: Source, column: Column, form: Format) -> pandas.Categorical:
+def _category_cells(source: Source, column: ColumnDescription, form: Format) -> pandas.Categorical:
     """Categorical array of pandas, with the sorted categories of these rows."""
     import pandas as pd
 
@@ -230,7 +230,7 @@ def _known_texts(texts: pa.Array, levels: Collection[str] | None) -> pa.Array:
     return pa.array(distinct, pa.string()).take(encoded.indices)
 
 
-def _date_cells(source: Source, column: Column, form: Format) -> pandas.Series:
+def _date_cells(source: Source, column: ColumnDescription, form: Format) -> pandas.Series:
     """Dates in UTC, NaT where missing; a TableError names a cell that is no date."""
     values = _typed_cells(source, column.name, form)
     times = dates.as_times(values, day_first=form.day_first)

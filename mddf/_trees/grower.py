@@ -151,13 +151,8 @@ class _GrownPiece:
         self.trees = self.sums = self.n_trees = self.importances = None
 
 
-@dataclass(frozen=True)
-class _Piece:
-    """Trees [first, last) of a job, which one call of the kernel grows."""
-
-    job_index: int
-    first: int
-    last: int
+# Number of a job, and its trees [first, last), which one call of the kernel grows.
+_Piece = tuple[int, int, int]
 
 
 def _grow_piece(
@@ -206,10 +201,10 @@ class _Workers:
         tasks: Iterator[Task] = (
             (
                 _grow_piece,
-                (*self._table, self._target, self._jobs[piece.job_index]),
-                {"first": piece.first, "last": piece.last, "cancel": cancel},
+                (*self._table, self._target, self._jobs[job_index]),
+                {"first": first, "last": last, "cancel": cancel},
             )
-            for piece in pieces
+            for job_index, first, last in pieces
         )
         if shares_memory():
             return from_threads(tasks, self._n_jobs, cancel)
@@ -231,7 +226,7 @@ def _cut_into_pieces(
     size = max(1, min(max_trees_per_call, size))
     for job_index, job in enumerate(jobs):
         for first in range(0, len(job.seeds), size):
-            yield _Piece(job_index, first, min(first + size, len(job.seeds)))
+            yield job_index, first, min(first + size, len(job.seeds))
 
 
 def _cut_across_jobs(jobs: Sequence[TreeJob], max_trees_per_call: int) -> list[_Piece]:
@@ -239,7 +234,7 @@ def _cut_across_jobs(jobs: Sequence[TreeJob], max_trees_per_call: int) -> list[_
     most = max((len(job.seeds) for job in jobs), default=0)
     step = min(_MAX_TREES_BEFORE_DEADLINE, max_trees_per_call)
     return [
-        _Piece(job_index, first, min(last, len(job.seeds)))
+        (job_index, first, min(last, len(job.seeds)))
         for first, last in pairwise([0, *range(1, most, step), most])
         for job_index, job in enumerate(jobs)
         if first < len(job.seeds)
@@ -263,8 +258,8 @@ def _grow_until(
     def grow_pieces(pieces: Sequence[_Piece], end: float) -> None:
         with stopped_on_error() as cancel, stopped_at(end, cancel):
             grown_pieces = workers.grow(pieces, cancel)
-            for number, piece in enumerate(pieces, 1):
-                results[piece.job_index].merge(next(grown_pieces))
+            for number, (job_index, *_) in enumerate(pieces, 1):
+                results[job_index].merge(next(grown_pieces))
                 if monotonic() > end and number < len(pieces):
                     raise Cancelled
 
@@ -323,10 +318,10 @@ def growing(
         for job_index in range(len(jobs)):
             # In a list, from which it is popped: this frame does not hold it while the next grows.
             result = [GrowthResult()]
-            while pieces and pieces[0].job_index == job_index:
-                piece = pieces.popleft()
+            while pieces and pieces[0][0] == job_index:
+                _, first, last = pieces.popleft()
                 result[0].merge(next(grown_pieces))
-                bar.update(piece.last - piece.first)
+                bar.update(last - first)
             yield result.pop()
 
 
