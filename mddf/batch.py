@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import nearest, short
 from mddf._base.serialization import publish
-from mddf._input.calendar import columns_of_fit
 from mddf._input.parquet import ParquetTable
 from mddf._schema.source import BLOCK_ROWS, PARQUET
 
@@ -141,7 +140,7 @@ class _ModelOfRows:
         _check_coverage(self.model, coverage)
         parquet = self._open()
         dataset = parquet.dataset
-        features = self._features(dataset.schema.names)
+        features = self._features()
         columns = list(dict.fromkeys([*features, *self.keep]))
         self._check_columns(columns, dataset.schema.names)
         parquet.check(columns)
@@ -173,7 +172,7 @@ class _ModelOfRows:
         except pa.ArrowInvalid as error:
             raise ValueError(f"{self.path} cannot be read as Parquet: {error}") from error
 
-    def _features(self, names_in_file: list[str]) -> list[str]:
+    def _features(self) -> list[str]:
         """Columns of the table that the model needs, in the order of its fit."""
         check_is_fitted(self.model)
         names = getattr(self.model, "feature_names_in_", None)
@@ -182,7 +181,8 @@ class _ModelOfRows:
                 "model must be fitted to a data frame, so that columns are found by name; got a "
                 f"{type(self.model).__name__} that was fitted to an array"
             )
-        return columns_of_fit(names.tolist(), names_in_file)
+        columns: list[str] = names.tolist()
+        return columns
 
     def _check_columns(self, columns: list[str], names: list[str]) -> None:
         from mddf._command import rows

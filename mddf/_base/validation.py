@@ -133,7 +133,7 @@ def check_lengths(X: object, **arrays: npt.ArrayLike | None) -> None:
 
 
 def monotonic_signs(estimator: Any, categorical: np.ndarray, n_scores: int) -> np.ndarray | None:
-    """Convert `monotonic_cst` to a sign for each feature; None if all are 0.
+    """Convert `monotonic_cst` to a sign for each column of the table; None if all are 0.
 
     Constraints are only allowed if `n_scores`, the number of outputs or class scores, is 1.
     """
@@ -147,6 +147,14 @@ def monotonic_signs(estimator: Any, categorical: np.ndarray, n_scores: int) -> n
         signs = _check_monotonic_cst(estimator, constraints).astype(np.int8)
     if not signs.any():
         return None
+    if len(signs) < len(categorical):  # columns of dates become several columns of the table
+        names = estimator.feature_names_in_.tolist()
+        for name in estimator._dates:
+            if signs[names.index(name)]:
+                raise ValueError(
+                    f"monotonic_cst must be 0 for dates, got a constraint on {name!r}"
+                )
+        signs = np.append(signs, np.zeros(len(categorical) - len(signs), np.int8))
     if np.any(signs[categorical]):
         raise ValueError("monotonic_cst must be 0 for categories, got a constraint on one")
     if n_scores > 1:

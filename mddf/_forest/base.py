@@ -45,6 +45,7 @@ from mddf._forest.parameters import (
 )
 from mddf._forest.partial_dependence import average_over_unknown
 from mddf._forest.trees import ForestTree
+from mddf._input.date_columns import sums_by_feature
 from mddf._input.reading import read_table
 from mddf._input.table_warnings import TableWarnings
 from mddf._input.target_copies import TargetCopies
@@ -504,7 +505,8 @@ class Forest(TableEstimator, Generic[TargetT]):
         """Mean decrease of impurity by feature, scaled to sum 1; zeros if no tree has a split."""
         check_is_fitted(self)
         total = self._importances.sum()
-        return self._importances / total if total > 0 else self._importances.copy()
+        importances = self._importances / total if total > 0 else self._importances.copy()
+        return sums_by_feature(self, importances)
 
     def apply(self, X: TableLike) -> np.ndarray:
         """Return the leaf that each sample ends in.
@@ -534,7 +536,7 @@ class Forest(TableEstimator, Generic[TargetT]):
         rows = self._fitted_stages().encode(self._read_new_rows(X))
         (result,) = in_blocks(
             rows.n_rows,
-            self.n_features_in_ + row_bytes,
+            self._fitted.n_raw + row_bytes,
             lambda first, end: [compute(rows.block(first, end).codes)],
         )
         return result

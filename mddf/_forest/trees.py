@@ -21,6 +21,7 @@ from sklearn.utils import Tags
 from mddf._base.elementary import log
 from mddf._base.types import TableLike
 from mddf._base.validation import resolve_max_features
+from mddf._input.date_columns import DATES
 from mddf._input.reading import read_table
 from mddf._targets.class_outputs import decode_labels, shares_by_output
 from mddf._trees import predictor
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 _SHARED_ATTRIBUTES = (
     "n_features_in_",
     "feature_names_in_",
+    DATES,
     "n_outputs_",
     "classes_",
     "n_classes_",
@@ -71,7 +73,7 @@ class ForestTree:
         for name in _SHARED_ATTRIBUTES:
             if hasattr(forest, name):
                 setattr(tree, name, getattr(forest, name))
-        tree.max_features_ = resolve_max_features(forest.max_features, forest.n_features_in_)
+        tree.max_features_ = resolve_max_features(forest.max_features, block.n_columns)
         tree._block = block
         tree._binner = forest._binner
         tree._unit = forest._fitted.members[0].unit
@@ -145,7 +147,7 @@ class ForestTree:
         values = np.ascontiguousarray(self._sklearn_values())
         n_classes = np.broadcast_to(getattr(self, "n_classes_", 1), self.n_outputs_)
         tree = Tree(
-            self.n_features_in_,  # type: ignore[attr-defined]
+            self._block.n_columns,
             np.array(n_classes, np.intp),
             self.n_outputs_,
         )

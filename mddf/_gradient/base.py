@@ -63,6 +63,7 @@ from mddf._gradient.tuning import (
 from mddf._gradient.validation_folds import validation_folds
 from mddf._gradient.validation_set import ValidationSet, warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
+from mddf._input.date_columns import sums_by_feature
 from mddf._input.reading import read_table
 from mddf._input.table import Table
 from mddf._input.table_warnings import TableWarnings
@@ -410,6 +411,7 @@ class GradientBoosting(BoostingParameters, TableEstimator):
         if before:
             validation_scores = _joined(self.validation_score_, n_before, validation_scores)
             train_scores = _joined(self.train_score_, n_before, train_scores)
+        is_categorical = binner.categorical_[: self.n_features_in_]  # without parts of dates
         return {
             "validation_score_": validation_scores,
             "train_score_": train_scores,
@@ -423,7 +425,7 @@ class GradientBoosting(BoostingParameters, TableEstimator):
             "_chosen": chosen,
             "_fixed": plain_parameters(self, self._fixed_parameters),
             "_split_score": GRADIENT if plan.model.split_score == GRADIENT else NEWTON,
-            "is_categorical_": binner.categorical_ if binner.categorical_.any() else None,
+            "is_categorical_": is_categorical if is_categorical.any() else None,
         }
 
     def _stops_early(self, rows: BoostingRows) -> bool:
@@ -599,7 +601,9 @@ class GradientBoosting(BoostingParameters, TableEstimator):
         """Gain of the splits of each feature, scaled to sum 1; zeros without splits."""
         check_is_fitted(self)
         gains = self._trees.importances()
-        return gains if self._statistics is None else self._statistics.shared(gains)
+        if self._statistics is not None:
+            gains = self._statistics.shared(gains)
+        return sums_by_feature(self, gains)
 
 
 def _with_leaves_to_try(

@@ -20,6 +20,7 @@ from mddf._gradient.custom_loss import CustomLoss, GradientHessian
 from mddf._gradient.linear_leaves import SLOPE_L2
 from mddf._gradient.losses import QUANTILE_LEAVES, TargetKind
 from mddf._gradient.target_encoding import Encoding
+from mddf._input.date_columns import column_sources
 
 # Values of `grow_policy`.
 SYMMETRIC = "symmetric"
@@ -208,6 +209,8 @@ def kernel_options(
         )
     monotonic = monotonic_signs(model, categorical, target.n_scores)
     interactions = interaction_groups(model.interaction_cst, model.n_features_in_)
+    if interactions is not None:  # parts of a date belong to the groups of its column
+        interactions = np.ascontiguousarray(interactions[:, column_sources(model)])
     if encoding is not None:
         monotonic, interactions = encoding.extended(monotonic, interactions)
     return _core.BoostOptions(

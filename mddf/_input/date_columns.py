@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import narwhals.stable.v1 as nw
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator
 
 from mddf._base.messages import short
 from mddf._input.calendar import (
@@ -15,10 +16,8 @@ from mddf._input.calendar import (
     HOUR,
     PARTS,
     calendar_parts,
-    date_of_feature,
     have_hours,
     part_name,
-    parts_of_fit,
 )
 from mddf._input.cell_values import missing_cells
 from mddf._input.table import Table
@@ -28,6 +27,8 @@ from mddf._input.times import are_dates, array_microseconds, holds_dates, series
 _OTHER_TYPES = (nw.Float64, nw.Int64, nw.Float32, nw.Int32, nw.String, nw.Categorical, nw.Boolean)
 # Columns of dates by name, and the parts of their dates that are features.
 Dates = Mapping[str, Sequence[str]]
+# Fitted attribute with the columns of dates, if there are any.
+DATES = "_dates"
 
 
 class TimeColumn(NamedTuple):
@@ -106,32 +107,13 @@ def dates_of_frame(
     """
     frame = nw.from_native(X, eager_only=True)
     names = frame.columns
-    parts = []
+    features = []
     for c in columns:
         absent = set() if names[c] in elapsed else {DAYS}
         absent |= set() if have_hours(_column_microseconds(frame[:, c], c)) else {HOUR}
-        parts += [part_name(names[c], part) for part in PARTS if part not in absent]
-    joined = parts if join is None else join(parts)
-    return _with_parts(names, joined)
-
-
-def dates_of_fit(names: Sequence[Any], names_at_fit: Sequence[str]) -> Dates:
-    """Columns that were dates in fit, and their parts that are features.
-
-    A table without a column that held dates in fit is refused: scikit-learn's message would name
-    the features that were made of the dates.
-    """
-    known = set(names_at_fit)
-    present = set(names)
-    for feature in names_at_fit:
-        date = date_of_feature(feature, known)
-        if date is not None and present.isdisjoint([date, feature]):
-            raise ValueError(f"X must have a column {date!r} of dates, as in fit")
-    return _with_parts([name for name in names if name not in known], known - present)
-
-
-def _with_parts(names: Sequence[Any], features: Collection[str]) -> Dates:
-    parts = {name: parts_of_fit(name, features) for name in names if isinstance(name, str)}
+        features += [part_name(names[c], part) for part in PARTS if part not in absent]
+    known = features if join is None else join(features)
+    parts = {name: [part for part in PARTS if part_name(name, part) in known] for name in names}
     return {name: parts_of_date for name, parts_of_date in parts.items() if parts_of_date}
 
 
@@ -170,6 +152,42 @@ def with_calendar(X: Any, dates: Dates) -> Any:
             else:
                 other_parts.append(new)
     return frame.with_columns(*first_parts, *other_parts).rename(new_names).to_native()
+
+
+def dates_of_fit(estimator: BaseEstimator) -> Dates:
+    """Columns of dates of the fit, which become several columns of the table."""
+    dates: Dates = getattr(estimator, DATES, {})
+    return dates
+
+
+def table_names(estimator: BaseEstimator) -> list[str] | None:
+    """Names of the columns of the table that an estimator was fitted to; None without names.
+
+    The first part of a date stands in the place of its column, and the others at the end.
+    """
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        return None
+    dates = dates_of_fit(estimator)
+    first = [part_name(name, dates[name][0]) if name in dates else name for name in names.tolist()]
+    return first + [part_name(name, part) for name, parts in dates.items() for part in parts[1:]]
+
+
+def column_sources(estimator: BaseEstimator) -> np.ndarray:
+    """Feature of X that each column of the table of a fit is made of."""
+    sources = list(range(estimator.n_features_in_))
+    dates = dates_of_fit(estimator)
+    if dates:
+        names = estimator.feature_names_in_.tolist()
+        sources += [names.index(name) for name, parts in dates.items() for _ in parts[1:]]
+    return np.array(sources)
+
+
+def sums_by_feature(estimator: BaseEstimator, amounts: np.ndarray) -> np.ndarray:
+    """Sum amounts of the columns of the table by feature of X."""
+    if not dates_of_fit(estimator):
+        return amounts
+    return np.bincount(column_sources(estimator), amounts, minlength=estimator.n_features_in_)
 
 
 def check_names_of_dates(names: Sequence[Any]) -> None:

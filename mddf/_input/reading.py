@@ -15,9 +15,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from mddf._base.messages import short
 from mddf._input.cell_values import ENCODE, computed, fill_masked, read_numeric_array
 from mddf._input.chunked import BlankedArray, ChunkedFrame
 from mddf._input.date_columns import (
+    DATES,
     Dates,
     TimeColumn,
     check_names_of_dates,
@@ -27,6 +29,7 @@ from mddf._input.date_columns import (
     mark_dates,
     marked_columns,
     microseconds_of,
+    table_names,
     with_calendar,
 )
 from mddf._input.described_columns import describe_frame
@@ -68,24 +71,26 @@ def read_table(
     """Convert X to a table; cells are converted at once only if they are numbers.
 
     In fit (`reset`), ``n_features_in_`` and ``feature_names_in_`` of the estimator are set, and
-    otherwise compared. Columns of arrays that are categories by `categorical_features` may hold
-    any objects. If X is one shard of a table, `join_dates` gets the names of the features of its
-    dates and returns the names in all shards: in one shard all dates of a column may be missing.
+    otherwise compared. They count and name the columns of X, without one that only orders the
+    rows; a column of dates becomes several columns of the table. Columns of arrays that are
+    categories by `categorical_features` may hold any objects. If X is one shard of a table,
+    `join_dates` gets the names of the columns that are made of its dates and returns the names in
+    all shards: in one shard all dates of a column may be missing.
 
     In fit, a column of times (`time`) that is not a feature is left out of a data frame; later
     frames need not have it. In an array it stays a column, whose cells count as missing. The days
     since 1970 of the columns of dates `elapsed` are features.
     """
     if reset:
-        vars(estimator).pop(_ORDER, None)
-        vars(estimator).pop(_COLUMNS, None)
+        for attribute in (_ORDER, _COLUMNS, DATES):
+            vars(estimator).pop(attribute, None)
         if time is not None and not time.is_feature:
             setattr(estimator, _ORDER, time.column)
     if isinstance(X, Table):
         _refuse_empty(X)
         if isinstance(X, ChunkedFrame):
-            X = _read_by_columns(estimator, X, reset, categorical_features, elapsed)
-        elif isinstance(order := getattr(estimator, _ORDER, None), int):
+            return _read_by_columns(estimator, X, reset, categorical_features, elapsed)
+        if isinstance(order := getattr(estimator, _ORDER, None), int):
             X = BlankedArray(X, order)
         _check_features(estimator, X.head, reset)
         return X
@@ -134,19 +139,23 @@ def _read_by_columns(
     """Leave the column of times out, and replace the columns of dates."""
     assert X.names is not None
     order = _order_in(estimator, X.names, reset)
+    dates: Dates = dates_of_fit(estimator)
     if reset:
-        dates: Dates = X.find_dates(categorical_features, elapsed)
-    else:
-        names = getattr(estimator, "feature_names_in_", None)
-        candidates = [name for name in X.names if name != order]
-        dates = {} if names is None else dates_of_fit(candidates, names.tolist())
+        found = X.find_dates(categorical_features, elapsed)
+        dates = {name: parts for name, parts in found.items() if name != order}
     left_out = None if order is None else X.names.index(order)
     if order is not None:
-        dates = {name: parts for name, parts in dates.items() if name != order}
         X = X.without(order)
+    _check_features(estimator, X.head, reset)
+    _store_dates(estimator, dates)
     X = X.with_dates(dates)
     X.left_out = left_out
     return X
+
+
+def _store_dates(estimator: BaseEstimator, dates: Dates) -> None:
+    if dates:
+        setattr(estimator, DATES, {name: list(parts) for name, parts in dates.items()})
 
 
 def _order_in(estimator: BaseEstimator, names: Sequence[Any], reset: bool) -> Any:
@@ -182,6 +191,11 @@ def _with_missing_column(X: Any, c: int) -> Any:
 
 
 def _check_features(estimator: BaseEstimator, X: Any, reset: bool) -> None:
+    if not reset and dates_of_fit(estimator) and not (hasattr(X, "columns") or is_frame(X)):
+        raise ValueError(
+            f"X must be a data frame with the dates {short(list(dates_of_fit(estimator)))}, as in "
+            f"fit, got {type(X).__name__}"
+        )
     validate_data(estimator, X, skip_check_array=True, reset=reset)
 
 
@@ -203,30 +217,25 @@ def _read_frame(
     _refuse_empty(X)
     table = frame_table(X)
     names = table.names or []
-    names_at_fit = None
-    if not reset and hasattr(estimator, "feature_names_in_"):
-        names_at_fit = estimator.feature_names_in_.tolist()
-        # scikit-learn's comparison of equal names takes longer.
-        if names_at_fit == names:
-            return table
-    # 1. Find the column that only orders the rows, and the columns of dates.
+    dates = {} if reset else dates_of_fit(estimator)
+    # Scikit-learn's comparison of equal names takes longer. Parts in place of dates are as good.
+    if not reset and names == (table_names(estimator) if dates else _names_at_fit(estimator)):
+        return table
+    # 1. Leave the column out that only orders the rows.
+    original = X
     order = _order_in(estimator, names, reset)
+    if order is not None:
+        X = nw.from_native(X, eager_only=True).drop([order]).to_native()
+    _check_names(estimator, X, names, reset)
+    # 2. Find the columns of dates, and replace them.
     if reset:
-        columns = [c for c in date_columns(X, categorical_features) if names[c] != order]
+        columns = [c for c in date_columns(original, categorical_features) if names[c] != order]
         if columns:
             check_names_of_dates(names)
-        dates = dates_of_frame(X, columns, elapsed, join_dates)
-    else:
-        candidates = [name for name in names if name != order]
-        dates = {} if names_at_fit is None else dates_of_fit(candidates, names_at_fit)
-    # 2. Leave the first out, and replace the others.
-    original = X
+        dates = dates_of_frame(original, columns, elapsed, join_dates)
+        _store_dates(estimator, dates)
     if order is not None or dates:
-        places = {name: table.place(names.index(name)) for name in dates}
-        if order is not None:
-            X = nw.from_native(X, eager_only=True).drop([order]).to_native()
-        X = with_calendar(X, dates) if dates else X
-        table = frame_table(X)
+        table = frame_table(with_calendar(X, dates) if dates else X)
         if order is not None:
             table.left_out = names.index(order)
             table.column_numbers = np.delete(
@@ -234,18 +243,9 @@ def _read_frame(
             ).tolist()
         mark_dates(table, dates)
         table.dates = {
-            place: partial(microseconds_of, original, name) for name, place in places.items()
+            f"{names.index(name)}, {name!r}": partial(microseconds_of, original, name)
+            for name in dates
         }
-    try:
-        _check_features(estimator, X, reset)
-    except ValueError as error:
-        # Some releases of scikit-learn refuse equal names, in less helpful words.
-        (name, n_times), *_ = Counter(table.names).most_common(1)
-        if n_times == 1:
-            raise
-        raise ValueError(
-            f"X must have different names for all columns, got {name!r} {n_times} times"
-        ) from error
     if reset and join_dates is None:  # one shard does not know the categories of the others
         setattr(
             estimator,
@@ -253,6 +253,24 @@ def _read_frame(
             describe_frame(original, marked_columns(names, categorical_features)),
         )
     return table
+
+
+def _names_at_fit(estimator: BaseEstimator) -> list[str] | None:
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else names.tolist()
+
+
+def _check_names(estimator: BaseEstimator, X: Any, names: list[Any], reset: bool) -> None:
+    try:
+        _check_features(estimator, X, reset)
+    except ValueError as error:
+        # Some releases of scikit-learn refuse equal names, in less helpful words.
+        (name, n_times), *_ = Counter(names).most_common(1)
+        if n_times == 1:
+            raise
+        raise ValueError(
+            f"X must have different names for all columns, got {name!r} {n_times} times"
+        ) from error
 
 
 def read_numbers(estimator: BaseEstimator, X: Any, *, reset: bool) -> np.ndarray:

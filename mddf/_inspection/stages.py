@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from mddf._base.messages import short
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._fitted.fitted_model import FittedStages, RunningAverage
+from mddf._input.date_columns import table_names
 from mddf._input.reading import read_table
 
 
@@ -128,6 +129,6 @@ def predict_numbers(
 
 
 def feature_names(model: BaseEstimator) -> list[str]:
-    """Names of a fitted model's features; "x0" and so on if it was fitted without names."""
-    names = getattr(model, "feature_names_in_", None)
-    return [f"x{i}" for i in range(model.n_features_in_)] if names is None else names.tolist()
+    """Names of the columns that a model reads, such as parts of dates; "x0" and so on without."""
+    names = table_names(model)
+    return [f"x{i}" for i in range(model.n_features_in_)] if names is None else names

@@ -19,6 +19,7 @@ from mddf._base.array_hash import hash_of_arrays
 from mddf._base.messages import short
 from mddf._base.validation import Within, finite, naming, refuse_class
 from mddf._fitted.vector_layout import columns_of
+from mddf._input.date_columns import sums_by_feature
 from mddf._layers.cascade import GrownCascade, grow_cascade
 from mddf._layers.cascade_forests import OUT_OF_BAG, resolve_forests
 from mddf._layers.cascade_plan import CascadeKind, CascadePlan, LayerFolds, resolve_grains
@@ -453,7 +454,8 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
         The mean of `layer_importances_`, weighted by `alphas_`.
         """
         check_is_fitted(self)
-        return np.average(self.layer_importances_, axis=0, weights=self.alphas_)
+        importances = np.average(self.layer_importances_, axis=0, weights=self.alphas_)
+        return sums_by_feature(self, importances)
 
     @property
     def _n_columns(self) -> int:

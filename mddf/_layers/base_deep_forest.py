@@ -23,6 +23,7 @@ from mddf._fitted.fitted_model import FittedStages
 from mddf._fitted.vector_layout import bounded, columns_of
 from mddf._gradient.target_encoding import FEWEST_LEVELS
 from mddf._input.category_mask import category_mask
+from mddf._input.date_columns import sums_by_feature
 from mddf._layers.checkpoints import Checkpoint, fit_inputs
 from mddf._layers.deep_forest import GrownDeepForest, grow_deep_forest
 from mddf._layers.fold_trainer import FoldTrainer
@@ -420,7 +421,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         check_is_fitted(self)
         importances = self._fitted.stages[0].importances
         assert importances is not None
-        return importances.copy()
+        return sums_by_feature(self, importances.copy())
 
     def _counts(self) -> Iterator[tuple[str, int, int]]:
         yield from super()._counts()

@@ -189,7 +189,8 @@ def _impurity_result(model: BaseEstimator) -> Bunch:
             "model must have feature_importances_ for kind='impurity', got " + short(model)
         ) from error
     measure = "mean decrease of impurity in training (biased)"
-    return _result(feature_names(model), "impurity", measure, mean=mean, spread=None)
+    names = getattr(model, "feature_names_in_", [f"x{i}" for i in range(len(mean))])
+    return _result(list(names), "impurity", measure, mean=mean, spread=None)
 
 
 def _held_out_result(model: BaseEstimator, X: Any, y: Any) -> Bunch:

@@ -133,7 +133,7 @@ def add_inputs(
     categories = categories_by_code(binner)
     levels: dict[int, LevelsInput] = {}
     if not categories:
-        return _add_table(graph, model.n_features_in_, dtype), levels
+        return _add_table(graph, len(binner.kinds_), dtype), levels
     columns = []
     for column, name in enumerate(input_names(model)):
         is_text = column in categories and _is_text(binner, column, name)

@@ -13,7 +13,6 @@ from sklearn.preprocessing import StandardScaler
 
 import mddf.batch
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestRegressor
-from mddf._input.calendar import columns_of_fit
 from mddf.batch import predict_file
 
 
@@ -150,22 +149,3 @@ def test_memory_does_not_grow_with_rows(tmp_path):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.5 * peaks[0]
-
-
-OTHER_PARTS_OF_T = ["t.weekday", "t.day_of_year", "t.hour"]
-OTHER_PARTS_OF_U = ["u.weekday", "u.day_of_year", "u.days"]
-
-
-@pytest.mark.parametrize(
-    ("features", "present", "columns"),
-    [
-        (["a", "b"], ["a", "b"], ["a", "b"]),
-        (["a", "t.month", *OTHER_PARTS_OF_T], ["a", "t"], ["a", "t"]),
-        (["t.month", "a"], ["t.month", "a"], ["t.month", "a"]),
-        (["t.month", "a"], ["t", "a"], ["t.month", "a"]),
-        (["t.month", "u.month", *OTHER_PARTS_OF_T, *OTHER_PARTS_OF_U], ["t", "u"], ["t", "u"]),
-        (["t.month", "t.days", *OTHER_PARTS_OF_T], ["t", "t.days"], ["t", "t.days"]),
-    ],
-)
-def test_columns_of_fit(features, present, columns):
-    assert columns_of_fit(features, present) == columns

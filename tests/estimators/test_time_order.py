@@ -20,6 +20,7 @@ from mddf import (
     TimeOrder,
     by_columns,
 )
+from mddf._inspection.stages import feature_names
 
 N = 240
 BLOCK = 40
@@ -228,7 +229,8 @@ def test_days_are_a_feature_only_where_they_predict_later_rows(model, tmp_path):
     in_order = clone(model).set_params(cv=TimeOrder("day", as_feature=True))
 
     def names(fitted):
-        return [name for name in fitted.feature_names_in_ if name.startswith("day")]
+        assert fitted.feature_names_in_.tolist() == ["a", "day", "k"]
+        return [name for name in feature_names(fitted) if name.startswith("day")]
 
     assert names(in_order.fit(X, y)) == [*parts, "day.days"]
     expected = in_order.predict(X)

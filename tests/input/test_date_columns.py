@@ -17,6 +17,7 @@ from mddf import (
     RandomForestRegressor,
 )
 from mddf._input.calendar import calendar_parts
+from mddf.explain import shap_values
 
 N = 120
 MODELS = [
@@ -53,9 +54,12 @@ def test_date_parts_match_the_calendar(moment):
 def test_dates_of_another_frame(model):
     X, y = orders()
     model.fit(X, y)
-    names = ["size", "day.month", "day.weekday", "day.day_of_year", "day.hour"]
-    assert model.feature_names_in_.tolist() == names
-    assert model.feature_importances_[1] + model.feature_importances_[3] > 0.3
+    assert model.feature_names_in_.tolist() == ["size", "day"]
+    assert model.n_features_in_ == 2
+    assert model.feature_importances_[1] > 0.3
+    if not isinstance(model, DeepForestRegressor):
+        names = ["size", "day.month", "day.weekday", "day.day_of_year", "day.hour"]
+        assert shap_values(model, X[:3]).feature_names == names
     expected = model.predict(X)
     naive = X["day"].dt.tz_convert("UTC").dt.tz_localize(None)
     other_frames = {
@@ -102,7 +106,7 @@ def test_values_that_are_not_dates_are_refused():
     model = RandomForestRegressor(5, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="hold dates in column 1, 'day', as in fit; got 'soon'"):
         model.predict(X.assign(day="soon"))
-    with pytest.raises(ValueError, match="must have a column 'day' of dates, as in fit"):
+    with pytest.raises(ValueError, match="day"):
         model.predict(X.drop(columns="day"))
     with pytest.raises(ValueError, match=r"must not have a column 'day\.hour'"):
         model.fit(X.assign(**{"day.hour": 1}), y)
@@ -138,3 +142,26 @@ def test_row_labels_do_not_matter(labels):
     np.testing.assert_array_equal(model.predict(X.set_axis(labels)), model.predict(X))
     by_labels = RandomForestRegressor(5, random_state=0).fit(X.set_axis(labels), y)
     np.testing.assert_array_equal(by_labels.predict(X), model.predict(X))
+
+
+def test_constraints_refer_to_the_users_columns():
+    X, y = orders()
+    model = GradientBoostingRegressor(max_iter=5, early_stopping=False, random_state=0)
+    for constraint in ([1, 0], {"size": 1}):
+        model.set_params(monotonic_cst=constraint).fit(X, y)
+        rising = X.head(2).assign(size=[-3.0, 3.0], day=X["day"][0])
+        assert np.diff(model.predict(rising)) >= 0
+    with pytest.raises(ValueError, match="monotonic_cst must be 0 for dates, .* 'day'"):
+        model.set_params(monotonic_cst={"day": 1}).fit(X, y)
+    apart = model.set_params(monotonic_cst=None, interaction_cst="no_interactions").fit(X, y)
+    low, high = (apart.predict(X.assign(size=size)) for size in (-3.0, 3.0))
+    np.testing.assert_allclose(high - low, high[0] - low[0], atol=1e-9)
+
+
+def test_trees_of_a_forest_read_dates_and_arrays_are_refused():
+    X, y = orders()
+    model = RandomForestRegressor(3, random_state=0).fit(X, y)
+    means = np.mean([tree.predict(X) for tree in model], axis=0)
+    np.testing.assert_allclose(means, model.predict(X))
+    with pytest.raises(ValueError, match=r"must be a data frame with the dates \['day'\]"):
+        model.predict(np.zeros((3, 2)))

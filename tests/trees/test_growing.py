@@ -134,7 +134,7 @@ def test_results_do_not_depend_on_the_cuts(problem, monkeypatch, size):
     def pieces(blocks, n_jobs, most):
         for index, block in enumerate(blocks):
             for first in range(0, len(block.seeds), size):
-                yield grower._Piece(index, first, min(first + size, len(block.seeds)))
+                yield index, first, min(first + size, len(block.seeds))
 
     monkeypatch.setattr(grower, "_cut_into_pieces", pieces)
     cut = grower.grow(table, y, blocks)
@@ -148,11 +148,11 @@ def test_results_do_not_depend_on_the_cuts(problem, monkeypatch, size):
 def test_pieces_cover_every_tree_once(problem, n_jobs):
     blocks = [replace(blocks_of(problem[2])[0], seeds=np.arange(n)) for n in (1, 200, 0, 64, 5)]
     piece_trees = [set() for _ in blocks]
-    for piece in grower._cut_into_pieces(blocks, n_jobs, 64):
-        assert 0 < piece.last - piece.first <= 64
-        trees = set(range(piece.first, piece.last))
-        assert piece_trees[piece.job_index].isdisjoint(trees)
-        piece_trees[piece.job_index] |= trees
+    for job_index, first, last in grower._cut_into_pieces(blocks, n_jobs, 64):
+        assert 0 < last - first <= 64
+        trees = set(range(first, last))
+        assert piece_trees[job_index].isdisjoint(trees)
+        piece_trees[job_index] |= trees
     assert [len(trees) for trees in piece_trees] == [1, 200, 0, 64, 5]
 
 
