@@ -272,7 +272,7 @@ def test_files_are_replaced_only_on_request(fitted_folder, monkeypatch):
     def fail(*_):
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("mddf._base.model_file.write_model", fail)
+    monkeypatch.setattr("mddf._base.model_file.save_with_notes", fail)
     with pytest.raises(SystemExit, match="mddf fit: no space left on device"):
         run(*FIT, "--overwrite", *QUICK)
     assert (folder / "wine.mddf").read_bytes() == before

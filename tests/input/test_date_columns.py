@@ -151,7 +151,7 @@ def test_constraints_refer_to_the_users_columns():
         model.set_params(monotonic_cst=constraint).fit(X, y)
         rising = X.head(2).assign(size=[-3.0, 3.0], day=X["day"][0])
         assert np.diff(model.predict(rising)) >= 0
-    with pytest.raises(ValueError, match="monotonic_cst must be 0 for dates, .* 'day'"):
+    with pytest.raises(ValueError, match=r"monotonic_cst must be 0 for dates, .* 'day'"):
         model.set_params(monotonic_cst={"day": 1}).fit(X, y)
     apart = model.set_params(monotonic_cst=None, interaction_cst="no_interactions").fit(X, y)
     low, high = (apart.predict(X.assign(size=size)) for size in (-3.0, 3.0))
