@@ -189,7 +189,7 @@ def test_a_closed_pipe_is_no_error(fitted):
 def test_files_of_another_version_are_refused(fitted):
     model, notes = model_file.load_with_notes("m.mddf")
     notes["schema"] = notes["schema"].replace('"version": 1', '"version": 7')
-    model_file.write_model("m.mddf", model, notes)
+    model_file.save_with_notes("m.mddf", model, notes)
     with pytest.raises(
         SystemExit,
         match=r"m.mddf cannot be read .* version 7, .*reads version 1",
