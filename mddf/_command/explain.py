@@ -39,7 +39,6 @@ Contributions are Shapley values. They add up, with the mean over the background
 to the prediction; for gradient boosting, to the log-odds of the class.
 """
 
-<<<<<<< HEAD
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         table_options.add_model_and_table(parser)
         parser.add_argument(
@@ -57,83 +56,6 @@ to the prediction; for gradient boosting, to the log-odds of the class.
         )  # fmt: skip
         parser.add_argument(
             "--key", metavar="COLUMN", help="column of the table that names the rows"
-=======
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
-    table_options.add_model_and_table(parser)
-    parser.add_argument(
-        "--out", type=Path, metavar="FILE", default=Path("explained.html"),
-        help="page (.html) or table of contributions (.csv, .parquet) (default: explained.html)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--rows", type=int, default=10,
-        help="number of rows to explain, from the first on (default: 10)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--class", dest="label", metavar="CLASS",
-        help="class whose probability is explained (default: the predicted class of each row)",
-    )  # fmt: skip
-    parser.add_argument("--key", metavar="COLUMN", help="column of the table that names the rows")
-    parser.add_argument(
-        "--select", nargs="+", default=[], metavar="KEY",
-        help="explain the rows with these values in the column of --key, instead of --rows",
-    )  # fmt: skip
-    parser.add_argument(
-        "--background", type=Path, metavar="TABLE",
-        help="table of background rows, such as the one of the fit (default: TABLE)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--n-background", type=int, default=50,
-        help="number of background rows to draw (default: 50)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--seed", type=table_options.seed, default=0, help="seed of the draw (default: 0)"
-    )
-
-
-def run(options: argparse.Namespace) -> None:
-    """Read, explain, write."""
-    for option, n_rows in {"rows": options.rows, "n-background": options.n_background}.items():
-        if n_rows < 1:
-            raise SystemExit(f"--{option} must be at least 1, got {n_rows}")
-    files.check_output("--out", options.out, (".html", *files.TABLES), options.overwrite)
-    need("shap", "commands")
-    makes_page = options.out.suffix.lower() == ".html"
-    if makes_page:
-        pages.check_libraries()
-    stored = files.read_model(options.model)
-    model = stored.model
-    schema = table_options.schema_for(options, stored.schema)
-    if options.label is not None:
-        _check_class(options.label, model)
-    keys = [] if options.key is None else [options.key]
-    table, source = rows.read_features(options.table, schema, keys)
-    rows.check_names(f"--key must be a column of {options.table}:", keys, source.names)
-    names = [f"row {number}" for number in range(1, len(table) + 1)]
-    if options.key is not None:
-        names = [f"{options.key} {text}" for text in rows.key_texts(source, options.key)]
-    chosen = _chosen_rows(options, source)
-    # Contributions belong to the parts of dates.
-    table = with_calendar(table, dates_of_fit(model))
-    X = table.iloc[chosen]
-    background = table
-    if options.background is not None:
-        background, _ = rows.read_features(options.background, schema)
-        background = with_calendar(background, dates_of_fit(model))
-    n_background = min(options.n_background, len(background))
-    background = background.sample(n_background, random_state=options.seed)
-    explanation = contributions(model, X, background, options.label)
-    if makes_page:
-        page = _Page(
-            model=model,
-            target=schema.target.name,
-            X=X,
-            explanation=explanation,
-            names=[names[row] for row in chosen],
-            label=options.label,
-            n_background=n_background,
->>>>>>> e4835170 (feature_names_in_ and n_features_in_ describe the columns of X; importances of dates are summed)
         )
         parser.add_argument(
             "--select", nargs="+", default=[], metavar="KEY",
@@ -174,12 +96,12 @@ def run(options: argparse.Namespace) -> None:
             names = [f"{options.key} {text}" for text in rows.key_texts(source, options.key)]
         chosen = _chosen_rows(options, source)
         # Contributions belong to the parts of dates.
-        table = with_calendar(table, dates_of_fit(list(table), feature_names(model)))
+        table = with_calendar(table, dates_of_fit(model))
         X = table.iloc[chosen]
         background = table
         if options.background is not None:
             background, _ = rows.read_features(options.background, schema)
-            background = with_calendar(background, dates_of_fit(list(background), list(table)))
+            background = with_calendar(background, dates_of_fit(model))
         n_background = min(options.n_background, len(background))
         background = background.sample(n_background, random_state=options.seed)
         explanation = contributions(model, X, background, options.label)
