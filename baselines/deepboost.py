@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from mddf._base.docstrings import describes_parameters
 from mddf._base.elementary import exp, log
@@ -19,7 +19,7 @@ from ._boosting.base import BaseBoostingClassifier
 from ._boosting.complexity import Complexity, complexity_table
 from ._boosting.early_stopping import Monitor
 from ._boosting.ensemble import Ensemble, History, Round
-from ._boosting.losses import LOSSES
+from ._boosting.losses import loss_of
 from ._boosting.parameters import BOOSTING
 from ._boosting.search import LEAST_ERROR, TreeSearch, UsedTrees
 from ._boosting.steps import exact_step, majorizer_step
@@ -51,8 +51,10 @@ class DeepBoostClassifier(BaseBoostingClassifier):
 
     Parameters
     ----------
-    loss : {"exponential", "logistic"}, default="exponential"
-        Phi(u) = e^u or log2(1 + e^u), of u = 1 - y f.
+    loss : {"exponential", "logistic"} or object, default="exponential"
+        Phi(u) = e^u or log2(1 + e^u), of u = 1 - y f. An object has methods ``value(u)`` and
+        ``derivative(u)`` of an array, for another convex, increasing, differentiable Phi. All
+        steps are then exact.
     beta : float, default=1e-3
         Penalty of a unit of absolute weight, >= 0.
     lambda_ : float, default=1e-3
@@ -77,7 +79,8 @@ class DeepBoostClassifier(BaseBoostingClassifier):
         rows, so that weights count as copies.
     step : {"majorizer", "exact"}, default="majorizer"
         "majorizer" is the closed form of the paper, which is exact for the exponential loss and
-        too short for the logistic loss. "exact" searches for the minimum along the coordinate.
+        too short for the logistic loss. It does not exist for a loss that is an object. "exact"
+        searches for the minimum along the coordinate.
 
     Attributes
     ----------
@@ -114,7 +117,7 @@ class DeepBoostClassifier(BaseBoostingClassifier):
 
     _parameter_constraints: dict[str, Any] = {
         **BaseBoostingClassifier._parameter_constraints,
-        "loss": [StrOptions({"exponential", "logistic"})],
+        "loss": [StrOptions({"exponential", "logistic"}), HasMethods(["value", "derivative"])],
         "beta": [finite()],
         "lambda_": [finite()],
         "hypotheses": [StrOptions({"trees", "stumps"})],
@@ -128,7 +131,7 @@ class DeepBoostClassifier(BaseBoostingClassifier):
         self,
         n_estimators: int = 100,
         *,
-        loss: str = "exponential",
+        loss: Any = "exponential",
         beta: float = 1e-3,
         lambda_: float = 1e-3,
         hypotheses: str = "trees",
@@ -187,9 +190,9 @@ class DeepBoostClassifier(BaseBoostingClassifier):
         return cls(**resolve_named(name, NAMED_SETTINGS, {}, params))
 
     def _loss(self, margin: FloatArray) -> FloatArray:
-        return LOSSES[self.loss].value(1 - margin)
+        return loss_of(self.loss).value(1 - margin)
 
-    def _link(self) -> str:
+    def _link(self) -> Any:
         return self.loss
 
     def _boost(
@@ -206,9 +209,10 @@ class _Descent:
     def __init__(
         self, params: DeepBoostClassifier, X: FloatArray, y: FloatArray, sample_weight: FloatArray
     ) -> None:
-        self.loss = LOSSES[params.loss]
+        self.loss = loss_of(params.loss)
         # The closed form is exact for the exponential loss.
-        self.exact = params.step == "exact" and params.loss != "exponential"
+        named = isinstance(params.loss, str)
+        self.exact = not named or (params.step == "exact" and params.loss != "exponential")
         stumps = params.hypotheses == "stumps"
         complexity = complexity_table(
             params.complexity,

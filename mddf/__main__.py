@@ -19,6 +19,8 @@ _COMMANDS = {
     "explain": "explain the predictions of single rows",
     "check": "look for leakage and poor columns in a table",
     "drift": "compare the rows of a table with the training rows",
+    "card": "write a model card",
+    "bench": "compare models of mddf and scikit-learn on a table",
     "versions": "print versions and the build, for bug reports",
 }
 

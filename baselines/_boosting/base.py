@@ -82,8 +82,8 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         """Loss of the margins y f(x), for early stopping."""
 
     @abstractmethod
-    def _link(self) -> str:
-        """Return the name of the link function; see :func:`probabilities`."""
+    def _link(self) -> Any:
+        """Return the name of the link function, or a loss; see :func:`probabilities`."""
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from mddf._base.elementary import exp, expit, log, softmax
 from mddf._layers.margin_loss import project_to_simplex
 
-from .losses import LOSSES
+from .losses import loss_of
 from .weak_learners import FloatArray
 
 #: Votes that differ by less than this share of their size are within rounding errors of a tie: the
@@ -16,16 +18,16 @@ from .weak_learners import FloatArray
 NEAR_TOP = 1e-12
 
 
-def probabilities(f: FloatArray, link: str) -> FloatArray:
+def probabilities(f: FloatArray, link: Any) -> FloatArray:
     """Convert votes to class probabilities, shape (n_samples, n_classes).
 
     `f` has the shape (n_samples,) for the second of two classes, or (n_samples, n_classes). `link`
-    is the loss whose minimiser f is: "exponential", "logistic", or "linear" for the quadratic loss
-    and the soft margin.
+    is the loss whose minimiser f is: "exponential", "logistic", "linear" for the quadratic loss
+    and the soft margin, or an object with the methods of a loss of DeepBoost.
     """
-    if link == "linear":
+    if isinstance(link, str) and link == "linear":
         return linear_probabilities(f)
-    return logistic_probabilities(LOSSES[link].log_odds(f))
+    return logistic_probabilities(loss_of(link).log_odds(f))
 
 
 def logistic_probabilities(log_odds: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sklearn.base import BaseEstimator
 
@@ -145,20 +145,24 @@ class StoredModel:
         Rare class of a model of two classes and its threshold, which `mddf predict` can use.
     reference : str
         Summary of the training rows for `mddf drift`, made by `DriftReference.to_json`.
+    facts : dict
+        Facts about the fit for `mddf card`, of the types of JSON.
     """
 
     model: BaseEstimator
     schema: Schema
     decision: Decision | None
     reference: str
+    facts: dict[str, Any]
 
 
 def write_model(path: Path, contents: StoredModel) -> None:
-    """Write a fitted model, the description of its columns, and a rare class's threshold."""
+    """Write a fitted model, the description of its columns and further facts about the fit."""
     notes = {
         "schema": contents.schema.to_json(),
         "decision": contents.decision and asdict(contents.decision),
         "reference": contents.reference,
+        "facts": contents.facts,
     }
     with _exit_on_signals():
         model_file.save_with_notes(path, contents.model, notes)
@@ -186,6 +190,7 @@ def read_model(path: Path) -> StoredModel:
             Schema.from_json(notes["schema"]),
             None if decision is None else Decision(**decision),
             notes["reference"],
+            notes["facts"],
         )
     except (KeyError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error}"

@@ -162,6 +162,7 @@ is given.
             table.schema,
             fit.decision,
             reference=DriftReference.from_table(table.X).to_json(),
+            facts=report.facts(fit),
         )
         files.write_model(paths.model, contents)
         files.write_text(paths.report, page)

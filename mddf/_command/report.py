@@ -6,7 +6,7 @@ import platform
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sklearn
@@ -150,6 +150,40 @@ def render_report(fit: EvaluatedFit) -> str:
         date=date.today().isoformat(),
         versions=_versions(),
     )
+
+
+def facts(fit: EvaluatedFit) -> dict[str, Any]:
+    """Facts about the fit for a model card, of the types of JSON."""
+    return {
+        "table": fit.table_name,
+        "target": fit.target,
+        "task": fit.task,
+        "date": date.today().isoformat(),
+        "versions": _versions(),
+        "settings": fit.settings,
+        "n_rows": len(fit.X),
+        "n_train": len(fit.train.y),
+        "held_out": fit.held_out.description,
+        "classes": [] if fit.classes is None else [str(label) for label in fit.classes],
+        "positive": "" if fit.decision is None else str(fit.positive),
+        "threshold": None if fit.decision is None else fit.decision.threshold,
+        "scores": [_without_nan(row) for row in fit.score_rows],
+        "columns": _column_rows(fit.X),
+        "findings": fit.findings[:_MAX_COLUMNS].to_dicts(),
+        "warnings": fit.warnings,
+    }
+
+
+def _without_nan(row: dict[str, object]) -> dict[str, object]:
+    """Replace NaN, which JSON does not have, by None, and convert NumPy's numbers to Python's."""
+    return {
+        name: None
+        if isinstance(cell, float | np.floating) and np.isnan(cell)
+        else float(cell)
+        if isinstance(cell, np.floating)
+        else cell
+        for name, cell in row.items()
+    }
 
 
 def _versions() -> str:

@@ -1,3 +1,5 @@
+import pickle
+
 import naive_boosting as naive
 import numpy as np
 import pytest
@@ -278,3 +280,61 @@ def test_probability_inverts_the_minimiser(loss):
     for p in (0.1, 0.5, 0.8):
         best = f[np.argmin(p * phi.value(1 - f) + (1 - p) * phi.value(1 + f))]
         assert expit(phi.log_odds(best)) == pytest.approx(p, abs=1e-4)
+
+
+class SquaredHinge:
+    """Phi(u) = max(u, 0)^2, which is flat for margins above 1."""
+
+    def value(self, u):
+        return np.maximum(u, 0) ** 2
+
+    def derivative(self, u):
+        return 2 * np.maximum(u, 0)
+
+
+@pytest.mark.parametrize("name", ["exponential", "logistic"])
+def test_loss_as_an_object_agrees_with_its_name(name):
+    class Own:
+        value = staticmethod(LOSSES[name].value)
+        derivative = staticmethod(LOSSES[name].derivative)
+
+    X, y = sample(3, n=60)
+    named = DeepBoostClassifier(12, loss=name, max_depth=2, step="exact").fit(X, y)
+    own = DeepBoostClassifier(12, loss=Own(), max_depth=2).fit(X, y)
+    np.testing.assert_allclose(own.decision_function(X), named.decision_function(X), atol=1e-7)
+    np.testing.assert_allclose(own.predict_proba(X), named.predict_proba(X), atol=1e-7)
+
+
+def test_squared_hinge_loss():
+    """F never increases, and the minimiser of the squared hinge loss is f = 2 p - 1."""
+    X, y = sample(5, n=60)
+    model = DeepBoostClassifier(50, loss=SquaredHinge(), max_depth=2).fit(X, y)
+    assert (np.diff(model.history_["objective"]) <= 1e-12).all()
+    p = np.clip((1 + model.decision_function(X)) / 2, 0, 1)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], p, atol=1e-12)
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.predict_proba(X), model.predict_proba(X))
+    separable = DeepBoostClassifier(50, loss=SquaredHinge(), beta=0, lambda_=0)
+    assert separable.fit([[0], [1], [2], [3]], [0, 0, 1, 1]).score([[0], [3]], [0, 1]) == 1
+    three = np.digitize(X[:, 0], np.quantile(X[:, 0], [0.3, 0.6]))
+    assert DeepBoostClassifier(9, loss=SquaredHinge()).fit(X, three).score(X, three) > 0.9
+
+
+def test_losses_that_are_refused():
+    class Falling(SquaredHinge):
+        def derivative(self, u):
+            return -np.ones_like(u)
+
+    class Scalar(SquaredHinge):
+        def derivative(self, u):
+            return 1.0
+
+    X, y = sample(0, n=20)
+    for loss, message in [
+        (SquaredHinge, "loss must not be a class"),
+        (Falling(), r"loss.derivative must not be negative.* got -1\.0"),
+        (Scalar(), r"loss.derivative must return a finite number .* \(20,\); got 1\.0"),
+        (abs, "'loss' parameter"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            DeepBoostClassifier(loss=loss).fit(X, y)

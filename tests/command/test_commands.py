@@ -16,6 +16,7 @@ import mddf
 from mddf import (
     DeepForestClassifier,
     GradientBoostingRegressor,
+    RandomForestRegressor,
     __version__,
 )
 from mddf.__main__ import main, parser
@@ -132,6 +133,22 @@ def test_classes_from_the_fit_to_an_explanation(folder, capsys):
     assert np.allclose(why["explained"], result.filter(like="p(").max(axis=1)[:2])
 
 
+def test_comparison(folder, capsys):
+    pd.read_csv("wine.csv").assign(note=None).to_csv("wine.csv", index=False)  # no cells
+    run("bench", "wine.csv", "--target", "kind", "--drop", "day", "--folds", 2, "--n-jobs", 1,
+        "--set", *QUICK[1:3], "--out", "folds.csv")  # fmt: skip
+    output = capsys.readouterr().out
+    assert "mean ± deviation over 2 folds, seed 0" in output
+    result = pd.read_csv("folds.csv")
+    assert result.groupby("model").size().tolist() == [2] * 6
+    assert result["accuracy"].min() > 0.6
+    for name in result["model"]:
+        assert name in output
+    run("bench", "diabetes.csv", "--target", "target", "--folds", 2, "--n-jobs", 1, "--set",
+        *QUICK[1:3])  # fmt: skip
+    assert "RMSE" in capsys.readouterr().out
+
+
 def test_numbers_with_a_test_table_and_parquet(folder, capsys):
     table = pd.read_csv("diabetes.csv")
     table[100:].to_parquet("later.parquet")
@@ -202,6 +219,8 @@ def test_same_bits_for_every_number_of_threads(fitted_folder):
             ["fit", "wine.csv", "--target", "day"],
             "two rows or more of a class .* 178 classes in 178 rows",
         ),
+        (["bench", "wine.csv", "--target", "kind", "--folds", 1], "--folds must be at least 2"),
+        (["bench", "wine.csv", "--target", "kind", "--folds", 90], "rarest class, 48, got 90"),
         (["predict", "wine.csv", "wine.csv"], "model must end in .mddf"),
         (["predict", "no.mddf", "wine.csv"], "must be an existing file, got no.mddf"),
         (["predict", "bad.mddf", "wine.csv"], "must be a file of mddf.save, got another kind"),
@@ -248,6 +267,24 @@ def test_columns_without_cells(folder):
     pd.read_csv("wine.csv").assign(note=None).to_csv("gaps.csv", index=False)
     run("fit", "gaps.csv", "--target", "kind", "--drop", "day", *QUICK)
     assert ">nothing<" in (folder / "gaps.html").read_text()
+
+
+class Refusing(RandomForestRegressor):
+    def fit(self, X, y):
+        raise ValueError("too few\nrows")
+
+
+def test_failing_models_are_listed_with_the_others(folder, capsys, monkeypatch):
+    models = {"first": RandomForestRegressor(2), "second": Refusing(2)}
+    monkeypatch.setattr("mddf._command.bench._models", lambda *_: dict(models))
+    run("bench", "diabetes.csv", "--target", "target", "--folds", 2)
+    output = capsys.readouterr()
+    assert "warning: second is left out, since it failed: too few rows" in output.err
+    assert "second" not in output.out
+    assert "first" in output.out
+    del models["first"]
+    with pytest.raises(SystemExit, match=r"no model can be fitted to the folds of diabetes\.csv"):
+        run("bench", "diabetes.csv", "--target", "target", "--folds", 2)
 
 
 def test_later_tables_written_otherwise(folder):
@@ -342,7 +379,7 @@ def test_a_browser_shows_the_report(fitted_folder, browser, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", "explain"])
+@pytest.mark.parametrize("command", ["fit", "predict", "explain", "bench"])
 def test_every_option_has_a_help_text(command):
     (commands,) = (a for a in parser([command])._actions if a.dest == "==SUPPRESS==")
     for action in commands.choices[command]._actions:

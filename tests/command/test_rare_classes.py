@@ -173,7 +173,7 @@ def test_scores_of_the_positive_class():
     assert best.with_best_f1(y[y == "no"], probabilities[y == "no"], classes) == best
 
 
-def test_drift(folder, capsys):
+def test_drift_and_the_card(folder, capsys):
     run("drift", "claims.mddf", "claims.csv", "--fail")
     assert re.search(r"amount +0 +stable", capsys.readouterr().out)
     table = pd.read_csv("claims.csv")
@@ -185,3 +185,20 @@ def test_drift(folder, capsys):
     assert drift["column"][0] == "amount"
     assert drift["verdict"].tolist() == ["drift"] + ["stable"] * (len(drift) - 1)
     run("drift", "claims.mddf", "later.csv", "--train", "later.csv", "--fail")
+    capsys.readouterr()
+    run("card", "claims.mddf", "--purpose", "An example.")
+    text = capsys.readouterr().out
+    for part in ("tabular-classification", "An example.", "500 rows of `claims.csv`",
+                 "| average precision |", "F1 is best", "## Limitations",
+                 "mddf predict claims.mddf", "n\\_estimators=5"):  # fmt: skip
+        assert part in text
+    run("card", "claims.mddf", "--out", "README.md")
+    with pytest.raises(SystemExit, match="--overwrite"):
+        run("card", "claims.mddf", "--out", "README.md")
+
+
+def test_the_card_of_a_regression(folder, capsys):
+    run("fit", "claims.csv", "--target", "age", "--drop", "id", "day", "--out", "age.mddf",
+        "--estimator", "random-forest", "--set", "n_estimators=5")  # fmt: skip
+    run("card", "age.mddf")
+    assert "| RMSE |" in capsys.readouterr().out

@@ -1,0 +1,107 @@
+"""``mddf card``: write a model card in Markdown."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import files
+from .command import Command
+
+# Texts for the parts that no program knows.
+_TO_FILL_IN = "*To be filled in.*"
+# The metadata that the Hugging Face Hub reads.
+_TASKS = {"classification": "tabular-classification", "regression": "tabular-regression"}
+
+
+class CardCommand(Command):
+    """``mddf card``."""
+
+    description = """\
+Write a model card in Markdown: what the model predicts, from which columns, how good
+it was on held-out rows, and what the checks of the data found. Parts that only
+people know are left to fill in.
+"""
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("model", type=Path, help="model that `mddf fit` saved")
+        parser.add_argument(
+            "--out", type=Path, metavar="FILE", help=".md file (default: the screen)"
+        )
+        parser.add_argument(
+            "--purpose", metavar="TEXT", help="what the model is for, and what it is not for"
+        )
+        parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
+
+    def run(self, options: argparse.Namespace) -> None:
+        """Read the model, write its card."""
+        if options.out is not None:
+            files.check_output("--out", options.out, (".md",), options.overwrite)
+        stored = files.read_model(options.model)
+        text = "\n".join(_lines(stored, options.model, options.purpose or _TO_FILL_IN)) + "\n"
+        if options.out is None:
+            print(text, end="")
+        else:
+            files.write_text(options.out, text)
+            print(f"{options.out}: card of {options.model}")
+
+
+command = CardCommand()
+
+
+def _lines(stored: files.StoredModel, path: Path, purpose: str) -> Iterator[str]:
+    facts = stored.facts
+    yield from ("---", "library_name: mddf", "tags:", f"- {_TASKS[facts['task']]}", "---", "")
+    yield f"# {_escaped(facts['target'])}: {facts['task']} by {type(stored.model).__name__}"
+    yield from ("", "## Purpose", "", purpose)
+    yield from ("", "## Training data", "")
+    yield (
+        f"{facts['n_rows']} rows of `{facts['table']}` with {len(stored.schema.columns)} columns, "
+        f"fitted on {facts['date']}."
+    )
+    if facts["classes"]:
+        yield f"Classes: {', '.join(map(_escaped, facts['classes']))}."
+    yield from ("", *_table(facts["columns"]))
+    yield from ("", "## Scores", "")
+    yield (
+        f"Of a model that was fitted to {facts['n_train']} rows, on {facts['held_out']}. "
+        "Intervals are bootstrap intervals."
+    )
+    yield from ("", *_table(facts["scores"]))
+    if facts["threshold"] is not None:
+        yield ""
+        yield (
+            f"At a threshold of {facts['threshold']:.4g} for the probability of "
+            f"{_escaped(facts['positive'])}, F1 is best."
+        )
+    yield from ("", "## Checks of the data", "")
+    yield from _table(facts["findings"]) if facts["findings"] else ["Nothing was found."]
+    if facts["warnings"]:
+        yield from ("", *(f"- {_escaped(warning)}" for warning in facts["warnings"]))
+    yield from ("", "## Limitations", "", _TO_FILL_IN)
+    yield from ("", "## How to use it", "", "```sh")
+    yield f"mddf predict {path.name} new.csv --out predictions.csv"
+    yield f"mddf drift {path.name} new.csv"
+    yield from ("```", "", "## Settings and versions", "")
+    yield f"{', '.join(map(_escaped, facts['settings']))}; all other parameters at their defaults."
+    yield f"{facts['versions']}."
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Lines of a Markdown table."""
+    yield "| " + " | ".join(map(_escaped, rows[0])) + " |"
+    yield "|" + "---|" * len(rows[0])
+    for row in rows:
+        yield "| " + " | ".join(map(_escaped, row.values())) + " |"
+
+
+def _escaped(cell: object) -> str:
+    """Write a cell so that Markdown shows it as it is."""
+    if cell is None:
+        return ""
+    text = f"{cell:.4g}" if isinstance(cell, float) else " ".join(str(cell).split())
+    for mark in "\\`*_|<>[]":
+        text = text.replace(mark, f"\\{mark}")
+    return text
