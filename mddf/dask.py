@@ -34,7 +34,7 @@ from mddf._clusters.forests import check_forest
 from mddf._forest.base import Forest
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.options import warn_of_ignored
-from mddf._gradient.validation_set import ValidationSet
+from mddf._gradient.validation import ValidationSet
 
 if TYPE_CHECKING:
     from typing import Self

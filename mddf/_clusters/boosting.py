@@ -29,6 +29,7 @@ from mddf._clusters.shard_inputs import (
 from mddf._gradient.base import FitRows, GradientBoosting
 from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.dataset import BoostingRows, ValidationRows
+from mddf._gradient.fit_warnings import warn_of_no_gain
 from mddf._gradient.losses import (
     QUANTILE_LOSSES,
     BoostingTarget,
@@ -39,7 +40,6 @@ from mddf._gradient.losses import (
 from mddf._gradient.options import NEWTON
 from mddf._gradient.regressor import GradientBoostingRegressor
 from mddf._gradient.target_encoding import FEWEST_LEVELS
-from mddf._gradient.validation_set import warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._resampling.sampling import hashes_with
 from mddf._targets.target_validation import (

@@ -31,9 +31,13 @@ from mddf._fitted.base_estimators import TableEstimator
 from mddf._fitted.batching import Conversion, in_blocks
 from mddf._fitted.fitted_model import one_stage
 from mddf._gradient.dataset import BoostingRows, Units, ValidationRows, encoding_of
-from mddf._gradient.divergence import warn_of_divergence
 from mddf._gradient.elapsed_days import helpful_days
-from mddf._gradient.ending import warn_of_copies, warn_of_limit
+from mddf._gradient.fit_warnings import (
+    warn_of_copies,
+    warn_of_divergence,
+    warn_of_limit,
+    warn_of_no_gain,
+)
 from mddf._gradient.fitted_trees import FittedBoosting
 from mddf._gradient.losses import BoostingTarget, TargetKind
 from mddf._gradient.offsets import read_offset
@@ -60,8 +64,7 @@ from mddf._gradient.tuning import (
     uses_trials,
     with_parameters,
 )
-from mddf._gradient.validation_folds import validation_folds
-from mddf._gradient.validation_set import ValidationSet, warn_of_no_gain
+from mddf._gradient.validation import ValidationSet, validation_folds
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._input.date_columns import sums_by_feature
 from mddf._input.reading import read_table

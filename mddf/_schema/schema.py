@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mddf._input.calendar import DAYS, MICROSECONDS_PER_DAY, part_name
 from mddf._input.described_columns import ColumnDescription
 from mddf._schema import cells, dates
 from mddf._schema.format import Format, TableError
@@ -18,8 +19,6 @@ from mddf._schema.source import Source
 
 if TYPE_CHECKING:
     import pandas
-
-_MICROSECONDS_PER_DAY = 86_400_000_000
 
 # Increased whenever the written text changes.
 _VERSION = 1
@@ -71,9 +70,9 @@ class Schema:
                 features[column.name] = _date_cells(source, column, self.format)
                 if column.name in self.format.elapsed:
                     times = features[column.name].astype("datetime64[us, UTC]")
-                    days = times.astype("int64") / _MICROSECONDS_PER_DAY
+                    days = times.astype("int64") / MICROSECONDS_PER_DAY
                     is_missing = features[column.name].isna()
-                    elapsed[f"{column.name}.days"] = days.mask(is_missing)
+                    elapsed[part_name(column.name, DAYS)] = days.mask(is_missing)
             elif column.kind == "category":
                 features[column.name] = _category_cells(source, column, self.format)
             else:

@@ -1,7 +1,8 @@
-"""Rows that are held out to choose the number of trees, if rows depend on each other."""
+"""Validation of a fit: a set that the user passes, or folds of rows that depend on each other."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -18,6 +19,27 @@ from mddf._resampling.folds import make_folds
 # Largest number of folds of groups, so that a fold holds out at least a hundredth of the rows. Not
 # tuned.
 _MAX_FOLDS = 100
+
+
+@dataclass(frozen=True)
+class ValidationSet:
+    """Validation set of `fit`, any part of which may be None."""
+
+    X: Any
+    y: npt.ArrayLike | None
+    sample_weight: npt.ArrayLike | None = None
+    offset: npt.ArrayLike | None = None
+
+    @property
+    def is_passed(self) -> bool:
+        parts = (self.X, self.y, self.sample_weight, self.offset)
+        return any(part is not None for part in parts)
+
+    def refuse_incomplete(self) -> None:
+        """Refuse a validation set without features or targets."""
+        for name, value, other in (("X_val", self.X, "y_val"), ("y_val", self.y, "X_val")):
+            if value is None:
+                raise ValueError(f"{name} must be passed with {other}, got None")
 
 
 def validation_folds(
