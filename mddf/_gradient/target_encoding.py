@@ -130,7 +130,12 @@ class TargetStatistics:
         return self.bins.n_columns
 
     def transform(self, levels: CategoryLevels) -> np.ndarray:
-        """Codes of new rows: uint8 of shape (n_rows, n_columns)."""
+        """Codes of new rows: uint8 of shape (n_rows, n_columns).
+
+        The levels may be of more columns, which are split by sets.
+        """
+        if levels.columns != self.columns:
+            levels = levels.among(self.columns)
         return np.hstack(
             [
                 codes[places_of(levels.keys(group), keys)]

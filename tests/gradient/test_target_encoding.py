@@ -177,6 +177,23 @@ def test_missing_and_unseen_levels(Model):
     assert np.array_equal(codes[0], np.hstack([codes[-1] for codes in statistics.codes]))
 
 
+def test_sets_of_one_column_and_statistics_of_another():
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 60, 3000)
+    X = pd.DataFrame({"number": rng.normal(size=3000)})
+    X["kind"] = [f"kind {number}" for number in kind]
+    X["noise"] = [f"noise {number}" for number in rng.integers(0, 400, 3000)]
+    y = rng.choice([-1, 1], 60)[kind] * X["number"] > 0
+    model = GradientBoostingClassifier(max_iter=60, random_state=0).fit(X, y)
+    statistics = model._statistics
+    assert statistics.columns == [2]
+    table = FrameTable(X)
+    levels = model._binner.levels(table, statistics.columns)
+    codes = np.hstack([model._binner.encode(table).codes, statistics.transform(levels)])
+    raw = model._trees.raw(codes)[:, 0]
+    np.testing.assert_array_equal(model.decision_function(X), raw)
+
+
 @both
 def test_weights_enter(Model):
     X, y = problem(Model)
