@@ -147,14 +147,6 @@ def every_layer_is_grown(every_layer_helps, monkeypatch):
 
 
 @pytest.fixture
-def most_columns(monkeypatch):
-    """A function that sets the largest number of class-vector columns of deep forests."""
-    from mddf._layers import stack
-
-    return lambda number: monkeypatch.setattr(stack, "MOST_COLUMNS", number)
-
-
-@pytest.fixture
 def few_rounds(monkeypatch):
     """Let the boosting of deep forests end after 40 rounds."""
     from mddf._layers import member_parsing as named_members

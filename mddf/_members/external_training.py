@@ -174,7 +174,11 @@ def _set_one_thread(model: BaseEstimator) -> None:
     results depend on their number.
     """
     for part in [model, *model.get_params(deep=True).values()]:
-        if not isinstance(part, BaseEstimator) or type(part).__module__.startswith("sklearn."):
+        if not isinstance(part, BaseEstimator):
+            continue
+        # Subclasses that users write have scikit-learn's parameters, with their meaning.
+        definition = getattr(type(part).__init__, "__module__", "")
+        if definition.startswith("sklearn."):
             continue
         if part.get_params(deep=False).get("n_jobs", 1) is None:
             part.set_params(n_jobs=1)

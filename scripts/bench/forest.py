@@ -3,8 +3,7 @@
     python scripts/bench/forest.py --quick    two minutes; bundled data if no other is there
     python scripts/bench/forest.py            all data sets; takes about an hour and a half
     python scripts/bench/forest.py --datasets letter adult --repeats 7
-    python scripts/bench/forest.py --datasets letter --measures threads row memory growth parts
-    python scripts/bench/forest.py --measures binning --forests random
+    python scripts/bench/forest.py --datasets letter --measures threads row
     python scripts/bench/forest.py --measures peers --libraries oneDAL YDF --repeats 3
 
 Both sides get the same numbers (categories as codes), numbers of trees and one core, and are
@@ -19,22 +18,16 @@ and are scored by the median; the peer is the package quantile-forest, and the s
 without it.
 
 Measures: "threads" is the speed of two threads relative to one (target: 1.85). "row" is
-predict_proba of one row, and the time of scikit-learn's validation (target: 120 us more). "memory"
-is the peak of a fit above data and model, in bytes per cell of X. "growth" is the time on growing
-shares of the rows. "parts" deals the rows at random to parts that each grow their share of the
-trees, and averages the probabilities. "binning" finds the bins of columns of float64 and encodes
-them; the peer is KBinsDiscretizer with quantiles of all rows. "peers" measures other libraries
+predict_proba of one row, and the time of scikit-learn's validation (target: 120 us more).
+"peers" measures other libraries
 with the settings of _lab/libraries.py; classes are numbers and missing values are -1, which all of
 them accept. The time includes the conversion of the numbers by the library.
 """
 
-import math
 import sys
-import warnings
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import product
 from pathlib import Path
 from statistics import median
 
@@ -42,7 +35,6 @@ import numpy as np
 from sklearn import ensemble
 from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.metrics import log_loss
-from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils.validation import validate_data
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -51,7 +43,6 @@ from _lab import bench, data, libraries, models, tables
 from _lab.study import Study
 
 import mddf
-from mddf._binning.bins import apply_bins, find_bins
 
 CLASSIFIERS = {
     "random": (mddf.RandomForestClassifier, ensemble.RandomForestClassifier),
@@ -245,66 +236,6 @@ def row(options, split, kinds):
     return {"row": whole, "validation": validation}
 
 
-def memory(options, name, kind):
-    """Measure the memory of a fit in this process."""
-    split = load(name, options.data_home)
-    make = forests(name)[kind][0]
-    make(2).fit(split.X[:200], split.y[:200])
-    costs = fit(make, split, 10, 0)
-    beyond = costs["MiB"] * 2**20 - costs["pickle_bytes"]
-    return {"bytes": beyond / split.X.size}
-
-
-def growth(options, split, kinds):
-    """Measure nanoseconds per tree and n log2 n, for shares of the rows."""
-    nanoseconds = {}
-    for share in (16, 4, 1):
-        X, y = split.X[::share], split.y[::share]
-        used = bench.cost(kinds[0](options.n_estimators, random_state=0).fit, X, y)[0]
-        nanoseconds[f"1/{share}"] = (
-            1e9 * used / options.n_estimators / (len(y) * math.log2(len(y)))
-        )
-    return nanoseconds
-
-
-def parts(options, split, kinds):
-    """Return mean test error in % and log-loss over repeats, by the number of parts."""
-    results, classes = [], np.unique(split.y)
-    for seed, n_parts in product(range(options.repeats), (1, 2, 4, 8)):
-        deal = np.random.default_rng(seed).permutation(len(split.y)) % n_parts
-        total = np.zeros((len(split.y_test), len(classes)))
-        for part in range(n_parts):
-            forest = kinds[0](options.n_estimators // n_parts, random_state=8 * seed + part)
-            forest.fit(split.X[deal == part], split.y[deal == part])
-            columns = np.searchsorted(classes, forest.classes_)
-            total[:, columns] += forest.predict_proba(split.X_test) / n_parts
-        wrong = np.mean(classes[total.argmax(axis=1)] != split.y_test)
-        loss = floored_loss(split.y_test, total, classes)
-        results.append({f"{n_parts}": 100 * wrong, f"{n_parts},_log-loss": loss})
-    return tables.pd.DataFrame(results).mean().to_dict()
-
-
-def binning(options, split, kinds):
-    """Measure finding bins and encoding, both sides in turns."""
-    X = np.asarray(split.X, np.float64)
-    known = np.nan_to_num(X, nan=-1)  # the peer rejects missing values
-
-    def ours(seed):
-        find, _, bins = bench.cost(find_bins, X, min_seconds=0.05)
-        return {"find_s": find, "code_s": bench.cost(apply_bins, X, bins, min_seconds=0.05)[0]}
-
-    def peers(seed):
-        parts = KBinsDiscretizer(
-            255, encode="ordinal", subsample=None, quantile_method="averaged_inverted_cdf"
-        )
-        with warnings.catch_warnings(action="ignore"):  # columns may have fewer values
-            find, _, _ = bench.cost(parts.fit, known)
-        return {"find_s": find, "code_s": bench.cost(parts.transform, known)[0]}
-
-    times = bench.in_turns([ours, peers], options.repeats)
-    return {**times, "GB": X.nbytes / 1e9 / times["code_s"]}
-
-
 MEASURES = {
     "speed": (
         speed,
@@ -319,25 +250,8 @@ MEASURES = {
         "fit_s:.4g ratio=fit_s_ratio predict_s:.4g ratio_=predict_s_ratio "
         "MB:.3g accuracy:.2f log-loss=log_loss:.4f",
     ),
-    "binning": (
-        binning,
-        "CPU seconds, one core; ratio: KBinsDiscretizer / mddf",
-        "find_s:.4g peer's_find=peer_find_s:.4g ratio=find_s_ratio code_s:.4g "
-        "peer's_code=peer_code_s:.4g ratio_=code_s_ratio GB_coded_per_s=GB:.2f",
-    ),
     "threads": (threads, "speed of two threads over one", "speed:.2f"),
     "row": (row, "one row, microseconds", "predict_proba=row:.0f validation:.0f"),
-    "memory": (memory, "memory at the peak of a fit", "bytes_per_cell=bytes:.2f"),
-    "growth": (
-        growth,
-        "ns per tree and n log2 n, by share of the rows",
-        "1/16:.3f 1/4:.3f 1/1:.3f",
-    ),
-    "parts": (
-        parts,
-        "test error in % and log-loss of a forest on 1, 2, 4 and 8 parts of the rows",
-        " ".join(f"{n}:.2f {n},_log-loss:.3f" for n in (1, 2, 4, 8)),
-    ),
 }
 
 
@@ -353,8 +267,6 @@ def prepare(options, parser):
 
 
 def cell(options, set, forest, measure):
-    if measure == "memory":
-        return bench.in_new_process(memory, options, set, forest)
     if measure == "peers":
         return peers(options, set, forest)
     return MEASURES[measure][0](options, load(set, options.data_home), forests(set)[forest])

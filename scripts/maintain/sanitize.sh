@@ -19,7 +19,7 @@ kind=memory
 case "${1:-}" in memory | threads) kind=$1 && shift ;; esac
 if [ "$kind" = memory ]; then
   libraries="libasan.so libubsan.so"
-  tests="tests/kernel tests/trees tests/binning/test_bins.py tests/binning/test_sparse_bins.py
+  tests="tests/kernel tests/trees tests/binning/test_bins.py
     tests/binning/test_binned_table.py tests/layers/test_margin_loss.py
     tests/baselines/test_boosting_kernel.py tests/test_record.py"
 else

@@ -72,11 +72,11 @@ def stumps_by_hand(X):
     return labellings + [[-label for label in labels] for labels in labellings]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_stumps_are_searched_exhaustively(seed):
-    X = np.random.default_rng(seed).integers(0, 5, size=(8, 2)).astype(float)
-    estimate = tree_rademacher_complexity(X, n_draws=None)
-    assert estimate.value == pytest.approx(brute_force(stumps_by_hand(X)), abs=1e-12)
+def test_stumps_are_searched_exhaustively():
+    for seed in range(4):
+        X = np.random.default_rng(seed).integers(0, 5, size=(8, 2)).astype(float)
+        estimate = tree_rademacher_complexity(X, n_draws=None)
+        assert estimate.value == pytest.approx(brute_force(stumps_by_hand(X)), abs=1e-12)
 
 
 def test_deeper_trees_lie_between_stumps_and_all_trees():
@@ -126,50 +126,24 @@ def test_kernels():
     assert kernel_rademacher_bounds(np.eye(4))[1] == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("p", [1, 1.5, 2, 3, np.inf])
-def test_lemma_1_of_quadboost(p):
+def test_lemma_1_of_quadboost():
     """For each sign vector, Hölder's inequality gives the best weights of the best learners."""
-    random = np.random.default_rng(4)
-    half = random.normal(size=(3, 5))
-    H = np.concatenate([half, -half])
-    q = {1: np.inf, np.inf: 1}.get(p) or p / (p - 1)
-    for n in (1, 2, 3):
-        tuples = list(itertools.combinations_with_replacement(range(len(H)), n))
-        best = [
-            max(np.linalg.norm(H[list(chosen)] @ sigma / 5, ord=q) for chosen in tuples)
-            for sigma in map(np.array, all_signs(5))
-        ]
-        complexity = rademacher_complexity(H, n_draws=None).value
-        assert vote_complexity(complexity, n, p) == pytest.approx(np.mean(best))
-        # No drawn vote of unit norm does better for its sign vector.
-        alpha = random.normal(size=(200, n))
-        alpha /= np.linalg.norm(alpha, ord=p, axis=1)[:, None]
-        for sigma, limit in zip(all_signs(5), best, strict=True):
-            values = H[random.integers(0, len(H), (200, n))] @ np.array(sigma) / 5
-            assert ((alpha * values).sum(axis=1) <= limit + 1e-12).all()
-
-
-def test_refusals():
-    for call, message in [
-        (lambda: rademacher_complexity([1.0]), r"values must have shape .* got \(1,\)"),
-        (lambda: rademacher_complexity([[np.nan]]), "values must be finite; got nan"),
-        (lambda: rademacher_complexity([[1e308] * 2], n_draws=None), "sums .* up to 1e.308"),
-        (lambda: rademacher_complexity([[1.0]], n_draws=1), "n_draws must be finite and >= 2"),
-        (lambda: rademacher_complexity([[1.0]], n_draws=2.5), "n_draws must be a whole number"),
-        (
-            lambda: rademacher_complexity(np.ones((1, 21)), n_draws=None),
-            "n_draws must be a number for more than 20 samples; got None with 21",
-        ),
-        (lambda: tree_rademacher_complexity([1.0, 2.0]), r"X must have shape .* got \(2,\)"),
-        (lambda: tree_rademacher_complexity([[1.0]], max_depth=0), "max_depth must be .*>= 1"),
-        (lambda: tree_rademacher_complexity([[1.0]], max_depth=1.5), "max_depth must be a whole"),
-        (lambda: leaf_rademacher_complexity([[0.5]]), "leaves must be integers .* of float64"),
-        (lambda: partition_complexity([0, 1]), r"leaves must be integers .* got shape \(2,\)"),
-        (lambda: kernel_rademacher_bounds([[1.0, 2.0]]), r"square matrix; got shape \(1, 2\)"),
-        (lambda: kernel_rademacher_bounds([[-1.0]]), "the diagonal of kernel must be .* >= 0"),
-        (lambda: massart_complexity(0, 5), "n_hypotheses must be finite and >= 1; got 0"),
-        (lambda: vote_complexity(0.1, 2, p=0.5), "p must be at least 1; got 0.5"),
-        (lambda: vote_complexity(-1, 2), "complexity must be finite and >= 0; got -1"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            call()
+    for p in [1, 1.5, 2, 3, np.inf]:
+        random = np.random.default_rng(4)
+        half = random.normal(size=(3, 5))
+        H = np.concatenate([half, -half])
+        q = {1: np.inf, np.inf: 1}.get(p) or p / (p - 1)
+        for n in (1, 2, 3):
+            tuples = list(itertools.combinations_with_replacement(range(len(H)), n))
+            best = [
+                max(np.linalg.norm(H[list(chosen)] @ sigma / 5, ord=q) for chosen in tuples)
+                for sigma in map(np.array, all_signs(5))
+            ]
+            complexity = rademacher_complexity(H, n_draws=None).value
+            assert vote_complexity(complexity, n, p) == pytest.approx(np.mean(best))
+            # No drawn vote of unit norm does better for its sign vector.
+            alpha = random.normal(size=(200, n))
+            alpha /= np.linalg.norm(alpha, ord=p, axis=1)[:, None]
+            for sigma, limit in zip(all_signs(5), best, strict=True):
+                values = H[random.integers(0, len(H), (200, n))] @ np.array(sigma) / 5
+                assert ((alpha * values).sum(axis=1) <= limit + 1e-12).all()

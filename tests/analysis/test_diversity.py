@@ -99,16 +99,6 @@ def test_weights_count_as_copies():
     assert weighted == pytest.approx(copied)
 
 
-def test_extremes():
-    same = diversity(np.tile([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], (3, 1, 1)), [0, 1, 1])
-    assert same.disagreement == same.entropy == 0
-    assert same.decomposition.ambiguity < 1e-30
-    assert (same.kappa, same.correlation) == pytest.approx((1, 1))
-    alone = diversity([[[0.9, 0.1], [0.7, 0.3]]], [0, 1])
-    assert np.isnan([alone.disagreement, alone.q_statistic, alone.kappa, alone.entropy]).all()
-    assert alone.accuracy == 0.5
-
-
 @pytest.fixture(scope="module")
 def iris():
     X, codes = load_iris(return_X_y=True)
@@ -148,27 +138,3 @@ def test_trees_of_a_forest(Forest):
     assert trees.decomposition.error == pytest.approx(error)
     assert trees.accuracy == pytest.approx(forest.score(X[1::2], y[1::2]), abs=0.02)
     assert 0 < trees.disagreement < 0.5
-
-
-def test_refusals():
-    for call, message in [
-        (lambda: error_ambiguity([1.0], [1.0]), r"predictions must have shape .* got \(1,\)"),
-        (lambda: error_ambiguity([[1.0]], [1.0, 2.0]), r"targets must have the shape .* \(2,\)"),
-        (
-            lambda: error_ambiguity([[1.0]], [1.0], weights=[-1.0]),
-            "weights must be finite and >= 0; got -1",
-        ),
-        (
-            lambda: error_ambiguity([[1.0]], [1.0], weights=[0.0]),
-            "weights must have an entry above 0",
-        ),
-        (
-            lambda: error_ambiguity([[1.0]], [1.0], sample_weight=[1.0, 2.0]),
-            r"sample_weight must have shape \(1,\); got \(2,\)",
-        ),
-        (lambda: diversity([[0.5, 0.5]], [0]), r"probabilities must have shape .* got \(1, 2\)"),
-        (lambda: diversity([[[0.5, 0.5]]], [2]), "labels must lie between 0 and 1; got 2"),
-        (lambda: diversity([[[0.5, 0.5]]], [0.0]), "labels must be integers of shape"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            call()

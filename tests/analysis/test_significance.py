@@ -33,21 +33,3 @@ def test_poisson_binomial_by_enumeration(n_sets):
         expected += chance * (sum(wins) > n_sets / 2) + chance / 2 * (sum(wins) == n_sets / 2)
     assert poisson_binomial_test(a, b) == pytest.approx(expected)
     assert poisson_binomial_test(a, b) == pytest.approx(1 - poisson_binomial_test(b, a))
-
-
-def test_refusals():
-    for call, message in [
-        (lambda: probability_better([-1], [2]), r"first_only must be finite and >= 0; got -1\.0"),
-        (lambda: probability_better([1, 2], [3]), r"the shape of first_only, \(2,\); got \(1,\)"),
-        (lambda: poisson_binomial_test([1], [np.nan]), "second_only must be finite .* got nan"),
-        (lambda: poisson_binomial_test([1, 2], [1]), "second_only must have the shape of"),
-        (lambda: poisson_binomial_test([[1]], [[1]]), r"first_only must be 1-d, .* \(1, 1\)"),
-        (lambda: poisson_binomial_test([], []), "at least one data set"),
-        (
-            lambda: discordant_counts([[1], [2]], [1, 2], [1, 2]),
-            r"1-d and .* shapes \(2, 1\), \(2",
-        ),
-        (lambda: discordant_counts([1, 2], [1], [1, 2]), "of one length; got shapes"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            call()

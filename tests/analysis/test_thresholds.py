@@ -73,22 +73,3 @@ def test_labels_and_weights():
     close = np.array([0.5, np.nextafter(0.5, 1), 0.5, 0.9])
     assert choose_threshold(labels, close).value == np.nextafter(0.5, 1)
     assert Threshold(0.5, precision=0.0, recall=0.0).f1 == 0
-
-
-def test_bad_arguments():
-    for arguments, message in [
-        ({"y_true": [1, 1, 1]}, r"two classes, got \[1\]"),
-        ({"y_true": [1, 2, 3]}, r"two classes, got \[1, 2, 3\]"),
-        ({"y_true": [1, 0]}, "inconsistent numbers of samples"),
-        ({"probabilities": [0.1, np.nan, 0.2]}, "must be finite: leave rows"),
-        ({"probabilities": [0.1, 1.5, 0.2]}, "must lie between 0 and 1, got 1.5 in row 1"),
-        ({"sample_weight": [0, 1, 1]}, r"two classes among the rows with .*, got \[1\]"),
-        ({"sample_weight": [1, 1, -1]}, "Negative values in data passed to `sample_weight`"),
-        ({"pos_label": 7}, r"pos_label must be a label of y_true, \[0, 1\], got 7"),
-        ({"min_recall": 0}, "min_recall must lie above 0 and not above 1, got 0"),
-        ({"min_precision": "a"}, "min_precision must lie above 0 and not above 1, got 'a'"),
-        ({"min_precision": 0.5, "min_recall": 0.5}, "cannot be used together"),
-    ]:
-        arguments = {"y_true": [0, 1, 1], "probabilities": [0.1, 0.2, 0.3], **arguments}
-        with pytest.raises(ValueError, match=message):
-            choose_threshold(arguments.pop("y_true"), arguments.pop("probabilities"), **arguments)

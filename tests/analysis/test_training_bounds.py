@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from mddf.baselines import AdaBoostClassifier, QuadBoostClassifier
+from mddf.baselines import QuadBoostClassifier
 from sklearn.datasets import load_breast_cancer
 
 from mddf.analysis import (
@@ -41,18 +41,3 @@ def test_quadboost_rate():
         gamma = np.abs(model.history_["correlation"]).min()
         assert rate == pytest.approx(1 - model.n_iter_ * gamma**2)
     assert quadboost_training_bounds([]) == (1, 1)
-
-
-def test_refusals():
-    X, y = load_breast_cancer(return_X_y=True)
-    history = AdaBoostClassifier(2).fit(X, y).history_
-    with pytest.raises(ValueError, match="correlation must come from a QuadBoost; got a history"):
-        quadboost_training_bounds(history)
-    with pytest.raises(ValueError, match=r"squares with a sum of at most 1; got 1\.25"):
-        quadboost_training_bounds([1.0, 0.5])
-    with pytest.raises(ValueError, match=r"correlation must be a 1-d array; got shape \(1, 2\)"):
-        quadboost_training_bounds([[0.1, 0.2]])
-    with pytest.raises(ValueError, match=r"rho must lie in \[0, 1\); got 1"):
-        margin_error_training_bound([0.2], 1)
-    with pytest.raises(ValueError, match=r"at most \(1 - rho\) / 2 = 0.4; got 0.45"):
-        margin_error_training_bound([0.45], 0.2)

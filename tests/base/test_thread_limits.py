@@ -1,14 +1,12 @@
 """Limits of library threads, set by several Python threads at once."""
 
-from threading import Barrier, Event, Thread
+from threading import Barrier, Thread
 
 import numpy as np
 import pytest
 from mddf.baselines import GCForestClassifier
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import ThreadpoolController
-
-from mddf._base.thread_limits import one_thread
 
 # Made once: whoever looks for libraries changes their limits for a moment, as other threads see.
 LIBRARIES = ThreadpoolController()
@@ -46,28 +44,6 @@ def in_threads(*functions):
     for thread in threads:
         thread.join(60)
     return result
-
-
-@pytest.mark.parametrize("first_leaves_first", [True, False])
-def test_the_last_thread_to_leave_restores(first_leaves_first):
-    entered, left = Event(), Event()
-    met = Barrier(2, timeout=60)
-
-    def work(first):
-        if not first:
-            entered.wait(60)
-        openmp = limits("openmp")
-        with one_thread():
-            entered.set()
-            met.wait()
-            if first != first_leaves_first:
-                left.wait(60)
-            result = inside()
-        left.set()
-        assert limits("openmp") == openmp
-        return result
-
-    assert in_threads(lambda: work(True), lambda: work(False)) == [{1}, {1}]
 
 
 class Meeting(LogisticRegression):

@@ -28,9 +28,8 @@ class Fails(ClassifierMixin, BaseEstimator):
         raise AssertionError
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
+def test_a_failed_fit_changes_nothing():
+    for estimator in [
         RandomForestClassifier(2),
         CompletelyRandomForestClassifier(2),
         MDDFClassifier(1, n_estimators=2),
@@ -40,20 +39,17 @@ class Fails(ClassifierMixin, BaseEstimator):
         DeepBoostClassifier(2),
         LPBoostClassifier(),
         QuadBoostClassifier(n_estimators=5),
-    ],
-    ids=lambda estimator: type(estimator).__name__,
-)
-def test_a_failed_fit_changes_nothing(estimator):
-    ask = "transform" if isinstance(estimator, MultiGrainedScanner) else "predict_proba"
-    with pytest.raises(ValueError, match="y contains NaN"):
-        estimator.fit(X[:, :3], np.full(len(y), np.nan))
-    assert not hasattr(estimator, "n_features_in_")
-    before = getattr(estimator.fit(X, y), ask)(X[1:])
-    with pytest.raises(ValueError, match="y contains NaN"):
-        estimator.fit(X[:, :3], np.full(len(y), np.nan))
-    with pytest.raises(ValueError, match="sample_weight"):
-        estimator.fit(X[:, :2], y > 0, np.zeros(3))
-    assert np.array_equal(getattr(estimator, ask)(X[1:]), before)
+    ]:
+        ask = "transform" if isinstance(estimator, MultiGrainedScanner) else "predict_proba"
+        with pytest.raises(ValueError, match="y contains NaN"):
+            estimator.fit(X[:, :3], np.full(len(y), np.nan))
+        assert not hasattr(estimator, "n_features_in_")
+        before = getattr(estimator.fit(X, y), ask)(X[1:])
+        with pytest.raises(ValueError, match="y contains NaN"):
+            estimator.fit(X[:, :3], np.full(len(y), np.nan))
+        with pytest.raises(ValueError, match="sample_weight"):
+            estimator.fit(X[:, :2], y > 0, np.zeros(3))
+        assert np.array_equal(getattr(estimator, ask)(X[1:]), before)
 
 
 def test_a_fit_that_fails_late():

@@ -90,25 +90,25 @@ def test_thresholds_are_midpoints_of_the_nodes_own_values():
     assert tree.threshold[:3].tolist() == [0.5, 1.0, 1.5]
 
 
-@pytest.mark.parametrize("n_distinct", [256, 257, 65536, 65537])
-def test_codes_of_every_width(n_distinct):
-    values = np.random.default_rng(0).permutation(n_distinct) * 0.5
-    features = _core.RankedFeatures(values[:, None])
-    assert features.code_bytes == (1 if n_distinct <= 256 else 2 if n_distinct <= 65536 else 4)
-    g = np.where(values < 100.25, 1.0, -1.0) / n_distinct
-    search = TreeSearch(values[:, None], 1)
-    tree, _prediction, edge = search.best(g)
-    assert edge == pytest.approx(1)
-    assert tree.threshold[0] == 100.25
+def test_codes_of_every_width():
+    for n_distinct in [256, 257, 65536, 65537]:
+        values = np.random.default_rng(0).permutation(n_distinct) * 0.5
+        features = _core.RankedFeatures(values[:, None])
+        assert features.code_bytes == (1 if n_distinct <= 256 else 2 if n_distinct <= 65536 else 4)
+        g = np.where(values < 100.25, 1.0, -1.0) / n_distinct
+        search = TreeSearch(values[:, None], 1)
+        tree, _prediction, edge = search.best(g)
+        assert edge == pytest.approx(1)
+        assert tree.threshold[0] == 100.25
 
 
-@pytest.mark.parametrize(
-    "pair", [(-1.7e308, 1.7e308), (1.0, np.nextafter(1, 2)), (5e-324, 1e-323), (0.0, 5e-324)]
-)
-def test_extreme_neighbours_are_separated(pair):
-    tree, _prediction, edge = TreeSearch(np.array(pair)[:, None], 1).best(np.array([0.5, -0.5]))
-    assert edge == 1
-    np.testing.assert_array_equal(naive.predict_tree(tree, np.array(pair)[:, None]), [1, -1])
+def test_extreme_neighbours_are_separated():
+    for pair in [(-1.7e308, 1.7e308), (1.0, np.nextafter(1, 2)), (5e-324, 1e-323), (0.0, 5e-324)]:
+        tree, _prediction, edge = TreeSearch(np.array(pair)[:, None], 1).best(
+            np.array([0.5, -0.5])
+        )
+        assert edge == 1
+        np.testing.assert_array_equal(naive.predict_tree(tree, np.array(pair)[:, None]), [1, -1])
 
 
 @given(seeds)
@@ -203,26 +203,6 @@ def test_refusals():
     ]:
         with pytest.raises(ValueError, match=message):
             call()
-
-
-def test_signs_in_bits_give_the_same_path_as_numbers():
-    """Learners in {-1, +1} under equal weights are compared bit by bit, the same values as floats
-    by multiplication."""
-    for n in [1, 7, 8, 9, 63, 64, 65, 130]:
-        for wide in [False, True]:
-            rng = np.random.default_rng(n)
-            values, y = (
-                rng.choice(np.array([-1, 1], np.int8), size=(5, n)),
-                rng.choice([-1.0, 1.0], n),
-            )
-            rest = ("l2", 0.03, 1.0, 40, 0.0, abs)
-            bits = _core.quadboost_path(values, y, np.full(n, 1 / n), *rest, wide_vectors=wide)
-            numbers = _core.quadboost_path(values.astype(float), y, np.full(n, 1 / n), *rest)
-            np.testing.assert_allclose(bits[2], numbers[2], atol=1e-13)
-            alpha = [
-                np.bincount(learner, step, minlength=5) for learner, step, *_ in (bits, numbers)
-            ]
-            np.testing.assert_allclose(alpha[0] @ values, alpha[1] @ values, atol=1e-6)
 
 
 def test_path_refusals():

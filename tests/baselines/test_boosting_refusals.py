@@ -74,14 +74,6 @@ def test_any_sample_weight_works_or_is_named(model, n_classes):
     assert bad_values.weight_problems(model, *small(n_classes)) == {}
 
 
-def test_costs_that_the_solver_treats_as_infinite_are_named(cancer):
-    X, y = cancer
-    with pytest.raises(ValueError, match=r"C times .* less than 1e\+20.*; got C=1e\+20"):
-        LPBoostClassifier(C=1e20).fit(X, y)
-    with pytest.raises(ValueError, match="C times a sample_weight must be"):
-        LPBoostClassifier(C=1e15).fit(X, y, np.full(len(y), 1e6))
-
-
 def test_a_cost_that_the_solver_fails_with_is_named(cancer, monkeypatch):
     failed = OptimizeResult(status=4, message="numerical difficulties")
     monkeypatch.setattr(linear_program, "linprog", lambda *args, **options: failed)
@@ -91,34 +83,19 @@ def test_a_cost_that_the_solver_fails_with_is_named(cancer, monkeypatch):
         LPBoostClassifier().fit(*cancer)
 
 
-@pytest.mark.parametrize("model", ALL, ids=model_id)
-def test_refused_samples(model, cancer):
-    X, y = cancer
-    with pytest.raises(ValueError, match="at least 2 classes with positive weight; got 1 class"):
-        clone(model).fit(X, y, sample_weight=y)
-    with pytest.raises(
-        ValueError, match=r"(?i)sample weights must contain|2 classes|entry above zero"
-    ):
-        clone(model).fit(X, y, sample_weight=y * 0)
-    with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
-        clone(model).fit(X, y, sample_weight=y - 0.5)
-
-
-@pytest.mark.parametrize("model", ALL, ids=model_id)
-def test_extreme_weights(model, cancer):
-    X, y = cancer
-    plain = clone(model).fit(X, y).decision_function(X)
-    tiny = clone(model).fit(X, y, np.full(len(y), 5e-324)).decision_function(X)
-    if not isinstance(model, DeepBoostClassifier):  # its complexities count the total weight
-        np.testing.assert_allclose(tiny, plain, atol=1e-9)
-    weight = np.ones(len(y))
-    weight[3] = 5e-324  # its share of the total is 0 in floating point
-    without = clone(model).fit(np.delete(X, 3, 0), np.delete(y, 3))
-    np.testing.assert_allclose(
-        clone(model).fit(X, y, weight).decision_function(X), without.decision_function(X)
-    )
-    with pytest.raises(ValueError, match=r"sample_weight must have a finite sum; got .* 1e\+308"):
-        clone(model).fit(X, y, np.full(len(y), 1e308))
+def test_refused_samples(cancer):
+    for model in ALL:
+        X, y = cancer
+        with pytest.raises(
+            ValueError, match="at least 2 classes with positive weight; got 1 class"
+        ):
+            clone(model).fit(X, y, sample_weight=y)
+        with pytest.raises(
+            ValueError, match=r"(?i)sample weights must contain|2 classes|entry above zero"
+        ):
+            clone(model).fit(X, y, sample_weight=y * 0)
+        with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
+            clone(model).fit(X, y, sample_weight=y - 0.5)
 
 
 def test_refused_parameters(cancer):

@@ -208,42 +208,6 @@ def test_steps_minimise(seed, cost, alpha):
             assert short == pytest.approx(step, abs=1e-8)
 
 
-def test_steps_at_the_edges():
-    assert majorizer_step(0.0, 0.0, 0.1) == pytest.approx(np.log(10))
-    assert majorizer_step(0.0, 0.0, 0.0) == pytest.approx(11.5129, abs=1e-4)
-    assert majorizer_step(1.0, 0.0, 0.0) == pytest.approx(-11.5129, abs=1e-4)
-    assert majorizer_step(0.5, 0.3, 0.0) == 0
-    assert majorizer_step(0.45, 0.05, 0.9) == -0.05
-    right = np.ones(4, dtype=np.int8)
-    loss, quarter = LOSSES["logistic"], np.full(4, 0.25)
-    assert exact_step(loss, np.ones(4), quarter, right, alpha=0.0, cost=0.0) > 10
-    assert exact_step(loss, np.ones(4), quarter, -right, alpha=0.0, cost=0.0) < -10
-
-
-def test_logistic_majorizer_is_short():
-    """The closed form makes only a fraction of the exact step, because its bound is loose."""
-    X, y = load_breast_cancer(return_X_y=True)
-    runs = {
-        step: DeepBoostClassifier(50, loss="logistic", beta=0, lambda_=0, max_depth=1, step=step)
-        for step in ("majorizer", "exact")
-    }
-    histories = {step: run.fit(X, y).history_ for step, run in runs.items()}
-    assert histories["exact"]["objective"][-1] < histories["majorizer"]["objective"][-1]
-    first = [histories[step]["step"][0] for step in ("majorizer", "exact")]
-    assert 0.3 < first[0] / first[1] < 0.4
-
-
-def test_perfect_trees_do_not_break_the_logarithms():
-    X, y = load_breast_cancer(return_X_y=True)
-    for params in [{"beta": 0, "lambda_": 0}, {"beta": 1e-7, "lambda_": 1e-7}]:
-        for loss in ("exponential", "logistic"):
-            model = DeepBoostClassifier(400, loss=loss, max_depth=6, **params).fit(X, y)
-            assert np.isfinite(model.decision_function(X)).all()
-            assert np.isfinite(model.history_["objective"]).all()
-            assert (np.diff(model.history_["objective"]) <= 1e-12).all()
-            assert model.score(X, y) == 1
-
-
 def test_complexities():
     assert stump_complexity(1, 100, 5) == pytest.approx(np.sqrt(2 * np.log(1000) / 100))
     assert stump_complexity(2, 100, 5) == pytest.approx(np.sqrt(2 * np.log(2e4 * 20) / 100))

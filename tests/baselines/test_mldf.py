@@ -139,40 +139,29 @@ def test_threads_storing_and_checkpoints(tmp_path):
         MLDFClassifier(3, checkpoint=folder, **options).fit(X, 1 - y)
 
 
-def test_rows_without_weight_do_not_count():
-    X, y = six_labels()
-    weight = (np.arange(300) % 3 > 0) * 1.0
-    rows = np.arange(300)
-    folds = [(rows[rows % 5 != i], rows[rows % 5 == i]) for i in range(5)]
-    # Without bootstraps, labels cannot change which rows are drawn.
-    options = {**SMALL, "cv": folds, "forests": ["completely-random"], "early_stopping": False}
-    for measure in ("ranking-loss", "hamming-loss", "macro-auc"):
-        make = MLDFClassifier(3, measure=measure, **options)
-        model = clone(make).fit(X, y, sample_weight=weight)
-        expected = label_probabilities(model, X)
-        changed = np.where(weight[:, None] > 0, y, 1 - y)
-        other = clone(make).fit(X, changed, sample_weight=weight)
-        np.testing.assert_array_equal(label_probabilities(other, X), expected)
-        scaled = clone(make).fit(X, y, sample_weight=2 * weight)
-        np.testing.assert_array_equal(label_probabilities(scaled, X), expected)
-
-
-@pytest.mark.parametrize("refit", [False, True])
-@pytest.mark.parametrize("measure", ["one-error", "hamming-loss", "macro-auc"])
-def test_rows_without_a_past_in_time_order(measure, refit):
-    X, y = six_labels()
-    options = {**SMALL, "cv": TimeSeriesSplit(4), "measure": measure, "early_stopping": False}
-    model = MLDFClassifier(3, refit=refit, **options)
-    features = model.fit_transform(X, y)
-    assert model.n_without_oof_ == 60
-    assert np.isnan(features[:60]).all()
-    assert np.isfinite(features[60:]).all()
-    assert np.isnan(model.oof_probabilities_[:60]).all()
-    known = model.oof_probabilities_[60:]
-    expected = measure_value(measure, y[60:].astype(float), known)
-    assert model.history_["measure"][-1] == pytest.approx(expected, rel=1e-12)
-    assert len(model._fitted.stages[0].members[0].models) == 1  # models of earlier folds saw less
-    assert np.isfinite(label_probabilities(model, X)).all()
+def test_rows_without_a_past_in_time_order():
+    for refit in [False, True]:
+        for measure in ["one-error", "hamming-loss", "macro-auc"]:
+            X, y = six_labels()
+            options = {
+                **SMALL,
+                "cv": TimeSeriesSplit(4),
+                "measure": measure,
+                "early_stopping": False,
+            }
+            model = MLDFClassifier(3, refit=refit, **options)
+            features = model.fit_transform(X, y)
+            assert model.n_without_oof_ == 60
+            assert np.isnan(features[:60]).all()
+            assert np.isfinite(features[60:]).all()
+            assert np.isnan(model.oof_probabilities_[:60]).all()
+            known = model.oof_probabilities_[60:]
+            expected = measure_value(measure, y[60:].astype(float), known)
+            assert model.history_["measure"][-1] == pytest.approx(expected, rel=1e-12)
+            assert (
+                len(model._fitted.stages[0].members[0].models) == 1
+            )  # models of earlier folds saw less
+            assert np.isfinite(label_probabilities(model, X)).all()
 
 
 def test_the_future_does_not_change_the_past():
@@ -196,15 +185,6 @@ def test_mutually_exclusive_classes():
         np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), probabilities)
     assert model.history_["measure"][0] < 0.1
     assert model.get_feature_names_out()[2] == "forest1_virginica"
-
-
-def test_more_layers_wait_for_the_measure():
-    X, y = six_labels()
-    model = MLDFClassifier(9, n_iter_no_change=1, tol=1.0, **SMALL).fit(X, y)
-    assert len(model.history_["layer"]) == 2
-    assert "by more than tol=1 in the 1 layer after it" in model.stop_reason_
-    every = MLDFClassifier(3, early_stopping=False, **SMALL).fit(X, y)
-    assert every.n_layers_ == 3
 
 
 def test_refusals():

@@ -103,16 +103,6 @@ def test_limits_of_the_classifier_on_a_real_set():
     np.testing.assert_allclose(model.decision_function(X), ridge.predict(H), atol=1e-8)
 
 
-def test_linf_limit_fulfils_its_optimality_conditions():
-    H, y, weight = learners(4, True, n=60)
-    alpha, *_ = run(H, y, weight, "linf", 0.15, 50_000)
-    r = H @ (weight * (y - alpha @ H))
-    inside = abs(alpha) < 0.15
-    assert 0 < inside.sum() < len(H)
-    np.testing.assert_allclose(r[inside], 0, atol=1e-10)
-    assert (r[~inside] * np.sign(alpha[~inside]) > 0).all()
-
-
 def test_long_runs_stay_exact():
     """More rounds than between two recomputations of the correlations, on every code path."""
     rng = np.random.default_rng(1)
@@ -135,12 +125,6 @@ def test_dictionary():
     assert len(distinct_learners(values)) == 2
     negated = np.vstack([values[:1], -values[:1], np.zeros((1, 3))]).astype(float)
     assert distinct_learners(negated).tolist() == [0]
-
-
-def test_constant_features_leave_an_empty_vote():
-    model = QuadBoostClassifier().fit(np.ones((4, 2)), [0, 1, 0, 1])
-    assert model.n_iter_ == 0
-    assert model.predict(np.ones((1, 2))) == [1]
 
 
 @given(seeds, st.sampled_from([None, "l1"]))

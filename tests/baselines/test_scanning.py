@@ -1,5 +1,3 @@
-import warnings
-
 import naive
 import numpy as np
 import pytest
@@ -111,20 +109,6 @@ def test_no_window_is_in_the_fold_that_predicts_it(digits):
         assert not np.array_equal(changed, vectors)
 
 
-def test_transform_warns_of_the_samples_of_fit(digits):
-    X, y = digits
-    model = scanner([5])
-    for fit in (model.fit, model.fit_transform):
-        fit(X, y)
-        for again in (X, X.astype(np.uint8), X.reshape(300, 64).tolist()):
-            with pytest.warns(UserWarning, match="not out-of-fold.*use fit_transform"):
-                vectors = model.transform(again)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert np.array_equal(model.transform(X[1:]), vectors[1:])
-        model.transform(X[::-1])
-
-
 def test_random_labels_are_not_learned(digits):
     X = digits[0]
     y = np.random.default_rng(0).integers(0, 2, 300)
@@ -133,24 +117,6 @@ def test_random_labels_are_not_learned(digits):
     assert np.mean(vectors.argmax(axis=1) == y) == pytest.approx(0.5, abs=0.1)
     flattered = model.transform(X).reshape(300, -1, 2).mean(axis=1)
     assert np.mean(flattered.argmax(axis=1) == y) > 0.9
-
-
-def test_folds(digits):
-    X, y = digits
-    splits = list(KFold(4, shuffle=True, random_state=1).split(X))
-    reference = scanner(cv=splits).fit_transform(X, y)
-    for cv in (KFold(4, shuffle=True, random_state=1), iter(splits)):
-        assert np.array_equal(scanner(cv=cv).fit_transform(X, y), reference)
-    # Held out by two folds: the mean of both.
-    twice = scanner([8], cv=[*splits, (splits[0][0], splits[0][1])])
-    vectors = twice.fit_transform(X, y)
-    once = scanner([8], cv=splits).fit_transform(X, y)
-    later_rows = np.concatenate([test for _, test in splits[1:]])
-    assert np.array_equal(vectors[later_rows], once[later_rows])
-    assert not np.array_equal(vectors[splits[0][1]], once[splits[0][1]])
-    rare = y.copy()
-    rare[:3] = 77  # fewer than folds
-    assert scanner([8]).fit_transform(X, rare).shape == (300, 22)
 
 
 # How the forests are grown
@@ -164,17 +130,6 @@ def test_the_number_of_threads_does_not_matter(digits):
 
 def n_nodes(model):
     return [sum(t.n_nodes for t in trees) for forests in model._trees for trees in forests]
-
-
-def test_fewer_windows(digits):
-    whole = scanner([3], strides=1).fit(*digits)
-    assert whole.positions_ == [(6, 6)]
-    for as_many in (36, 10**9):
-        same = scanner([3], strides=1, max_windows=as_many).fit(*digits)
-        assert np.array_equal(same.transform(digits[0]), whole.transform(digits[0]))
-    nine, quarter = (scanner([3], strides=1, max_windows=m).fit(*digits) for m in (9, 0.25))
-    assert np.array_equal(nine.transform(digits[0]), quarter.transform(digits[0]))
-    assert all(np.less(n_nodes(nine), np.multiply(n_nodes(whole), 0.6)))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -198,19 +153,6 @@ def test_missing_values(digits):
     model = scanner(n_estimators=10)
     assert np.isfinite(model.fit_transform(X, y)).all()
     assert np.isfinite(model.transform(X[:5] * np.nan)).all()
-
-
-def test_class_weights(digits):
-    X, y = digits
-    by_class = scanner([6], class_weight={label: 1 + label % 2 for label in range(10)})
-    by_sample = scanner([6]).fit(X, y, sample_weight=1 + y % 2)
-    assert np.array_equal(by_class.fit(X, y).transform(X), by_sample.transform(X))
-    y = np.minimum(y, 1)  # nine in ten are of class 1
-    plain, balanced = (
-        scanner([4], class_weight=w).fit_transform(X, y).reshape(-1, 2).mean(axis=0)
-        for w in (None, "balanced")
-    )
-    assert balanced[0] > 1.2 * plain[0]
 
 
 # What is refused

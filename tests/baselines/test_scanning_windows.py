@@ -48,16 +48,13 @@ def test_windows_match_scikit_image():
     assert np.array_equal(spec.view(codes), expected)
 
 
-@pytest.mark.parametrize(
-    ("grid", "sizes"),
-    [
+def test_the_rule_of_gcforest():
+    for grid, sizes in [
         ((28, 28), [(7, 7), (10, 10), (14, 14)]),
         ((128,), [(8,), (16,), (32,)]),
         ((30,), [(1,), (3,), (7,)]),
         ((1,), [(1,)]),
         ((1, 1), [(1, 1)]),
         ((3, 40), [(1, 10), (1, 14), (2, 20)]),
-    ],
-)
-def test_the_rule_of_gcforest(grid, sizes):
-    assert auto_sizes(grid) == sizes
+    ]:
+        assert auto_sizes(grid) == sizes

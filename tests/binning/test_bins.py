@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from mddf._binning.bins import apply_bins, bin_by_rank, find_bins, join_bins, narrowed
+from mddf._binning.bins import apply_bins, bin_by_rank, find_bins, join_bins
 
 DTYPES = ["f8", "f4", "i8", "i4", "u1"]
 
@@ -45,62 +45,43 @@ def compare_by_rank(x, bins, codes):
     assert np.array_equal(by_column, out.T)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("max_bins", [2, 7, 255])
-def test_bins_and_codes_match_a_slow_twin(max_bins, weighted):
-    rng = np.random.default_rng([max_bins, weighted])
-    for _ in range(25):
-        n, p = int(rng.choice([1, 2, 30, 400])), int(rng.integers(1, 5))
-        x = np.column_stack([make_column(rng, n) for _ in range(p)])
-        x[rng.random((n, p)) < rng.choice([0, 0.2])] = np.nan
-        weights = rng.integers(0, 9, n) / 4 if weighted else None
-        compare(x, weights, max_bins)
+def test_bins_and_codes_match_a_slow_twin(max_bins):
+    for weighted in [False, True]:
+        rng = np.random.default_rng([max_bins, weighted])
+        for _ in range(25):
+            n, p = int(rng.choice([1, 2, 30, 400])), int(rng.integers(1, 5))
+            x = np.column_stack([make_column(rng, n) for _ in range(p)])
+            x[rng.random((n, p)) < rng.choice([0, 0.2])] = np.nan
+            weights = rng.integers(0, 9, n) / 4 if weighted else None
+            compare(x, weights, max_bins)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_no_more_rows_than_bins(weighted):
-    rng = np.random.default_rng([4, weighted])
-    for n in (1, 3, 64, 65, 100, 128, 129, 254, 255, 256):
-        x = np.column_stack([make_column(rng, n) for _ in range(9)])
-        x[:, 0] = 1 + rng.integers(0, n, n) * 2.0**-50  # different as doubles only
-        x[rng.random(x.shape) < 0.1] = np.nan
-        compare(x, rng.integers(0, 9, n) / 4 if weighted else None, 255)
-        compare(x, rng.integers(0, 9, n) / 4 if weighted else None, 64)
-
-
-@pytest.mark.parametrize("n_rows", [1, 7, 8, 9, 255, 256, 1023, 1024, 1100])
-@pytest.mark.parametrize("dtype", ["f8", "f4"])
-def test_codes_of_any_number_of_rows(n_rows, dtype):
-    rng = np.random.default_rng(5)
-    bins = find_bins(np.column_stack([make_column(rng, 1500) for _ in range(8)]))
-    x = np.column_stack([make_column(rng, n_rows) for _ in range(8)])
-    with np.errstate(over="ignore"):
-        x = x.astype(dtype)
-    x[np.isinf(x) | (rng.random(x.shape) < 0.05)] = np.nan
-    codes = apply_bins(x, bins)
-    for c in range(8):
-        assert np.array_equal(codes[:, c], naive.apply_bins(x[:, c], bins.columns(c, c + 1).edges))
-    for view in (x, np.asfortranarray(x)):
-        for share in (0, 0.1, 0.5):
-            is_wanted = rng.random(8) < share
-            result = apply_bins(view, bins, wanted=is_wanted, out=np.full(x.shape, 99, np.uint8))
-            assert np.array_equal(result[:, is_wanted], codes[:, is_wanted])
-            unwanted_codes = result[:, ~is_wanted]
-            assert ((unwanted_codes == 99) | (unwanted_codes == codes[:, ~is_wanted])).all()
-
-
-def test_many_columns_and_rows():
-    # Wider than a block of columns; enough rows for several threads and for lookup tables.
-    rng = np.random.default_rng(1)
-    x = np.column_stack([make_column(rng, 5000) for _ in range(40)])
-    bins = find_bins(x)
-    for c in range(40):
-        edges, values = naive.find_bins(x[:, c])
-        part = bins.columns(c, c + 1)
-        assert np.array_equal(part.edges, np.append(edges, np.inf))
-        assert np.array_equal(part.values, values)
-        expected = np.searchsorted(edges, x[:, c], side="left")
-        assert np.array_equal(apply_bins(x, bins)[:, c], expected)
+def test_codes_of_any_number_of_rows():
+    for n_rows in [1, 7, 8, 9, 255, 256, 1023, 1024, 1100]:
+        for dtype in ["f8", "f4"]:
+            rng = np.random.default_rng(5)
+            bins = find_bins(np.column_stack([make_column(rng, 1500) for _ in range(8)]))
+            x = np.column_stack([make_column(rng, n_rows) for _ in range(8)])
+            with np.errstate(over="ignore"):
+                x = x.astype(dtype)
+            x[np.isinf(x) | (rng.random(x.shape) < 0.05)] = np.nan
+            codes = apply_bins(x, bins)
+            for c in range(8):
+                assert np.array_equal(
+                    codes[:, c], naive.apply_bins(x[:, c], bins.columns(c, c + 1).edges)
+                )
+            for view in (x, np.asfortranarray(x)):
+                for share in (0, 0.1, 0.5):
+                    is_wanted = rng.random(8) < share
+                    result = apply_bins(
+                        view, bins, wanted=is_wanted, out=np.full(x.shape, 99, np.uint8)
+                    )
+                    assert np.array_equal(result[:, is_wanted], codes[:, is_wanted])
+                    unwanted_codes = result[:, ~is_wanted]
+                    assert (
+                        (unwanted_codes == 99) | (unwanted_codes == codes[:, ~is_wanted])
+                    ).all()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -152,115 +133,38 @@ UNEVEN = {
 }
 
 
-@pytest.mark.parametrize("kind", UNEVEN)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_uneven_columns(kind, dtype):
-    with np.errstate(over="ignore"):
-        x = UNEVEN[kind](np.random.default_rng(7), 6000).astype(dtype)[:, None]
-    x[np.isinf(x)] = 0
-    bins = find_bins(x)
-    edges, values = naive.find_bins(x[:, 0].astype(float))
-    assert np.array_equal(bins.edges[:-1], edges)
-    assert np.array_equal(bins.values, values)
-    expected = np.searchsorted(edges, x[:, 0].astype(float))
-    assert np.array_equal(apply_bins(x, bins)[:, 0], np.where(np.isnan(x[:, 0]), 255, expected))
+def test_uneven_columns():
+    for kind in UNEVEN:
+        for dtype in [np.float64, np.float32]:
+            with np.errstate(over="ignore"):
+                x = UNEVEN[kind](np.random.default_rng(7), 6000).astype(dtype)[:, None]
+            x[np.isinf(x)] = 0
+            bins = find_bins(x)
+            edges, values = naive.find_bins(x[:, 0].astype(float))
+            assert np.array_equal(bins.edges[:-1], edges)
+            assert np.array_equal(bins.values, values)
+            expected = np.searchsorted(edges, x[:, 0].astype(float))
+            assert np.array_equal(
+                apply_bins(x, bins)[:, 0], np.where(np.isnan(x[:, 0]), 255, expected)
+            )
 
 
-def test_single_precision_on_bins_of_double_precision():
-    x = np.random.default_rng(8).normal(size=(3000, 1))
-    bins = find_bins(x)
-    near = bins.edges[:-1].astype(np.float32)
-    new = np.concatenate([np.nextafter(near, np.float32(side)) for side in (-9, 0, 9)] + [near])
-    new = np.tile(new, 2)[:, None]  # enough of them to prepare a look-up
-    expected = np.searchsorted(bins.edges[:-1], new.astype(float))
-    assert np.array_equal(apply_bins(new, bins), expected)
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_whole_numbers_side_by_side(dtype):
-    rng = np.random.default_rng(9)
-    x = (rng.integers(0, 250, (400, 150)) * (rng.random((400, 150)) < 0.3)).astype(dtype)
-    x[:, 3] = 0
-    bins = find_bins(x)
-    other = x.copy()  # with cells that are in no table, in some blocks of rows and columns
-    other[150, 2], other[300, 140], other[301, 3] = (250, 251, 7)
-    if dtype[0] == "f":
-        other[10, 20], other[151, 2], other[302, 149] = (np.nan, -1.5, 0.25)
-    for table in (x, other):
-        codes = apply_bins(table, bins)
-        for c in range(150):
-            edges = bins.columns(c, c + 1).edges
-            values, numbers = np.unique(table[:, c], return_inverse=True)
-            assert np.array_equal(codes[:, c], naive.apply_bins(values, edges)[numbers])
-
-
-@pytest.mark.parametrize(
-    ("n_columns", "max_bins"),
-    [(1, 2), (1, 60), (1, 255), (63, 60), (64, 2), (64, 255), (65, 60), (130, 255)],
-)
-def test_bytes(n_columns, max_bins):
-    rng = np.random.default_rng(n_columns)
-    most = rng.choice([1, 2, 50, 256], n_columns)
-    x = (rng.random((1000, n_columns)) ** 3 * most).astype(np.uint8)
-    x[:256, 0] = np.arange(256)  # more values than bins
-    compare(x, None, max_bins)
-    expected = find_bins(x.astype(float), max_bins=max_bins)
-    assert np.array_equal(find_bins(x, max_bins=max_bins, n_jobs=2).edges, expected.edges)
-    every = np.repeat(np.arange(256, dtype=np.uint8)[:, np.newaxis], n_columns, axis=1)
-    assert np.array_equal(apply_bins(every, expected), apply_bins(every.astype(float), expected))
-
-
-@pytest.mark.parametrize("dtype", [d for d in DTYPES if np.dtype(d) != np.uint8])
-def test_tables_of_whole_numbers_are_narrowed(dtype, monkeypatch):
-    rng = np.random.default_rng(3)
-    x = rng.integers(0, 256, (9000, 9)).astype(dtype)
-    monkeypatch.setattr("mddf._binning.bins.useful_jobs", lambda size, n_jobs: 2)
-    room = np.zeros((len(x), 12), np.uint8)
-    result = narrowed(x, room, 2)
-    assert np.shares_memory(result, room)
-    assert np.array_equal(result, x)
-    assert not room[:, [0, 1, 11]].any()
-    column = np.ones((70_000, 1), dtype)
-    assert np.array_equal(narrowed(column, np.empty(column.shape, np.uint8)), column)
-    for place in [(0, 0), (0, 8), (4000, 3), (8999, 8)]:
-        for other in [-1, 256, 2**31 - 1, 0.5, 254.999, np.nan, np.inf, -np.inf]:
-            if np.dtype(dtype).kind == "f" or other == int(np.nan_to_num(other)):
-                wrong = x.copy()
-                wrong[place] = other
-                assert narrowed(wrong, room) is wrong
-    for unlike in (np.asfortranarray(x), x[:, ::-1], x[:100]):
-        assert narrowed(unlike, room) is unlike
-    if np.dtype(dtype).kind == "f":
-        x[x == 0] = -0.0
-        assert np.array_equal(narrowed(x, room), x)
-        assert narrowed(sparse.csc_matrix(x), room).dtype == dtype
-
-
-@pytest.mark.parametrize("n_columns", [3, 140])
-def test_bytes_are_coded_without_a_copy(n_columns):
-    x = np.random.default_rng(0).integers(0, 256, (600, n_columns), dtype=np.uint8)
-    bins = find_bins(x, max_bins=20)
-    room = np.zeros((600, n_columns + 2), np.uint8)
-    room[:, 1:-1] = x
-    apply_bins(room[:, 1:-1], bins, out=room, first_column=1)
-    assert np.array_equal(room[:, 1:-1], apply_bins(x, bins))
-    assert not room[:, [0, -1]].any()
-
-
-def test_values_between_and_beyond_the_bins():
-    rng = np.random.default_rng(3)
-    for n_distinct in (1, 2, 5, 200, 2000):
-        x = np.sort(rng.normal(size=n_distinct))[:, None]
+def test_whole_numbers_side_by_side():
+    for dtype in DTYPES:
+        rng = np.random.default_rng(9)
+        x = (rng.integers(0, 250, (400, 150)) * (rng.random((400, 150)) < 0.3)).astype(dtype)
+        x[:, 3] = 0
         bins = find_bins(x)
-        inner = bins.edges[:-1]
-        new = np.concatenate(
-            [inner, np.nextafter(inner, -np.inf), np.nextafter(inner, np.inf), rng.normal(size=99)]
-        )
-        new = np.append(new, [np.inf, -np.inf, np.nan, 1e308, -1e308])
-        for repeat in (1, 40):  # few rows are searched, many are looked up in a grid
-            table = np.tile(new, repeat)[:, None]
-            expected = np.tile(naive.apply_bins(new, bins.edges), repeat)
-            assert np.array_equal(apply_bins(table, bins)[:, 0], expected)
+        other = x.copy()  # with cells that are in no table, in some blocks of rows and columns
+        other[150, 2], other[300, 140], other[301, 3] = (250, 251, 7)
+        if dtype[0] == "f":
+            other[10, 20], other[151, 2], other[302, 149] = (np.nan, -1.5, 0.25)
+        for table in (x, other):
+            codes = apply_bins(table, bins)
+            for c in range(150):
+                edges = bins.columns(c, c + 1).edges
+                values, numbers = np.unique(table[:, c], return_inverse=True)
+                assert np.array_equal(codes[:, c], naive.apply_bins(values, edges)[numbers])
 
 
 @settings(max_examples=150, deadline=None)
@@ -312,25 +216,11 @@ def test_the_order_of_rows_does_not_matter(max_bins):
         assert np.array_equal(a.values, b.values)
 
 
-def test_bins_are_of_about_equal_weight():
-    x = np.random.default_rng(6).normal(size=(51000, 1))
-    counts = np.bincount(apply_bins(x, find_bins(x))[:, 0], minlength=255)
-    assert counts.min() >= 195
-    assert counts.max() <= 205
-    # A heavy value has a bin of its own and leaves the others their share.
-    x[:30000] = 0.25
-    codes = apply_bins(x, find_bins(x))[:, 0]
-    assert len(np.unique(codes)) == 255
-    assert len(np.unique(x[codes == codes[0]])) == 1
-
-
-@pytest.mark.parametrize(
-    ("heavy", "max_bins"), [(-1, 2), (200, 2), (-1, 3), (50.5, 3), (200, 3), (99, 20), (200, 20)]
-)
-def test_a_heavy_value_has_its_own_bin_wherever_it_stands(heavy, max_bins):
-    x = np.concatenate([np.arange(100.0) + 0.25, np.full(150, heavy)])[:, None]
-    codes = apply_bins(x, find_bins(x, max_bins=max_bins))[:, 0]
-    assert np.unique(x[codes == codes[-1]]) == [heavy]
+def test_a_heavy_value_has_its_own_bin_wherever_it_stands():
+    for heavy, max_bins in [(-1, 2), (200, 2), (-1, 3), (50.5, 3), (200, 3), (99, 20), (200, 20)]:
+        x = np.concatenate([np.arange(100.0) + 0.25, np.full(150, heavy)])[:, None]
+        codes = apply_bins(x, find_bins(x, max_bins=max_bins))[:, 0]
+        assert np.unique(x[codes == codes[-1]]) == [heavy]
 
 
 def test_rows_without_weight_do_not_count():
@@ -338,29 +228,6 @@ def test_rows_without_weight_do_not_count():
     bins = find_bins(x, sample_weight=np.array([1, 1, 0, 1.0]))
     assert bins.values.tolist() == [1, 2]
     assert apply_bins(x, bins).ravel().tolist() == [0, 1, 1, 255]
-
-
-def test_columns_without_values():
-    x = np.full((5, 3), np.nan)
-    bins = find_bins(x)
-    assert bins.values.tolist() == [0, 0, 0]
-    assert (apply_bins(x, bins) == 255).all()
-    assert find_bins(np.empty((0, 2))).n_columns == 2
-
-
-def test_categories():
-    rng = np.random.default_rng(7)
-    for n in (40, 600):
-        x = rng.integers(0, 9, (n, 3)).astype(float)
-        x[rng.random((n, 3)) < 0.2] = np.nan
-        bins = find_bins(x, n_categories=[-1, 9, 6])
-        assert bins.categorical.tolist() == [0, 1, 1]
-        assert np.diff(bins.start)[1:].tolist() == [9, 6]
-        x[:5, 1:] = [[-1, 99], [2.5, 6], [1e300, -1e300], [np.inf, -np.inf], [8, 5]]
-        codes = apply_bins(x, bins)
-        assert np.array_equal(codes[:, 0], naive.apply_bins(x[:, 0], bins.columns(0, 1).edges))
-        for c in (1, 2):
-            assert np.array_equal(codes[:, c], naive.apply_categories(x[:, c], [0, 9, 6][c]))
 
 
 def test_n_jobs_changes_nothing(monkeypatch):
@@ -406,3 +273,40 @@ def test_writing_into_the_table_meanwhile():
     finally:
         stop.set()
         writer.join()
+
+
+def sparse_table(rng, n_rows, n_columns, dtype="f8"):
+    """A scipy matrix with missing cells, stored zeros and zeros of both signs."""
+    x = np.column_stack([make_column(rng, n_rows) for _ in range(n_columns)])
+    with np.errstate(over="ignore"):
+        x = x.astype(dtype)
+    x[np.isinf(x)] = 1
+    x[:, 0] = 5  # no cell is 0
+    x[rng.random(x.shape) < rng.choice([0, 0.5, 0.95])] = 0
+    x[rng.random(x.shape) < rng.choice([0, 0.1])] = np.nan
+    stored = (x != 0) | (rng.random(x.shape) < 0.05)
+    rows, columns = np.nonzero(stored)
+    return sparse.csc_matrix((x[rows, columns], (rows, columns)), x.shape), x
+
+
+def test_sparse_tables_are_binned_as_dense_ones():
+    for max_bins in [2, 20, 255]:
+        for dtype in ["f8", "f4"]:
+            rng = np.random.default_rng(max_bins)
+            for n_rows in (1, 2, 100, 255, 600):
+                for _ in range(8):
+                    x, dense = sparse_table(rng, n_rows, int(rng.integers(1, 12)), dtype)
+                    bins, expected = (
+                        find_bins(X, max_bins=max_bins, n_jobs=2) for X in (x, dense)
+                    )
+                    for name in ("edges", "values", "start", "categorical"):
+                        assert np.array_equal(getattr(bins, name), getattr(expected, name))
+                    weights = rng.integers(0, 3, n_rows) / 2
+                    for name in ("edges", "values", "start"):
+                        both = (
+                            find_bins(X, max_bins=max_bins, sample_weight=weights)
+                            for X in (x, dense)
+                        )
+                        assert np.array_equal(*(getattr(of, name) for of in both))
+                    new, new_dense = sparse_table(rng, n_rows, dense.shape[1], dtype)
+                    assert np.array_equal(apply_bins(new, bins), apply_bins(new_dense, bins))

@@ -3,7 +3,6 @@
 Each shard has a thread, and the kernel exchanges sums between them as it does between processes.
 """
 
-import pickle
 import warnings
 from dataclasses import dataclass
 
@@ -17,7 +16,7 @@ from sklearn.utils import check_random_state
 from thread_communicator import run_in_threads
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
-from mddf._clusters.boosting import fit_boosting_shard, global_ranks
+from mddf._clusters.boosting import fit_boosting_shard
 from mddf._clusters.shard_inputs import RowsOfUser
 
 QUANTILE_LOSSES = ["absolute_error", "quantile", "huber"]
@@ -231,16 +230,6 @@ def test_frames_with_categories_dates_and_labels():
     assert whole.is_categorical_.sum() == 2
 
 
-def test_values_that_only_one_shard_has():
-    rng = np.random.default_rng(0)
-    X = frame(rng, 300)
-    X.loc[:149, "colour"] = None  # no value in the first shard
-    X.loc[150:, "size"] = "S"
-    y = np.array(["a"] * 150 + ["long label"] * 150)
-    model = GradientBoostingClassifier(max_iter=4, early_stopping=False, random_state=0)
-    assert_sharding_changes_nothing(model, Data(X, y), [150])
-
-
 def test_dates_that_one_shard_lacks():
     rng = np.random.default_rng(0)
     X = frame(rng, 300)
@@ -286,35 +275,8 @@ def test_quantiles_of_equal_and_negative_targets(loss):
             assert_sharding_changes_nothing(model, Data(X, y, weight), [40, 41, 200])
 
 
-def test_quantiles_of_fractions_of_rows():
-    data = make_data(np.random.default_rng(0), 60, weights="real")
-    model = GradientBoostingRegressor("huber", max_iter=3, early_stopping=False, random_state=0)
-    with pytest.raises(ValueError, match="sample_weight must be whole numbers with loss='huber'"):
-        sharded_fits(model, data, [20])
-
-
-def test_one_class():
-    data = Data(np.arange(20.0)[:, None], np.ones(20, int))
-    model = GradientBoostingClassifier(max_iter=3, early_stopping=False, random_state=0)
-    assert_sharding_changes_nothing(model, data, [5])
-
-
-def test_columns_of_one_value_and_of_none():
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.normal(size=60), np.full(60, 3.0), np.full(60, np.nan)])
-    model = GradientBoostingRegressor(max_iter=3, early_stopping=False, random_state=0)
-    assert_sharding_changes_nothing(model, Data(X, X[:, 0]), [10, 30])
-
-
-def test_single_precision():
-    X = np.random.default_rng(0).normal(size=(900, 3)).astype(np.float32)
-    model = GradientBoostingRegressor(max_iter=3, early_stopping=False, random_state=0)
-    assert_sharding_changes_nothing(model, Data(X, X[:, 0].astype(float)), [10, 30])
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
+def test_parameters_that_need_all_rows():
+    for parameters, message in [
         ({"early_stopping": True}, "early_stopping must be 'auto' or False"),
         ({"warm_start": True}, "warm_start must be False"),
         ({"cv": 3}, "cv must be None"),
@@ -324,13 +286,13 @@ def test_single_precision():
             {"loss": "absolute_error", "monotonic_cst": [1, 0, 0, 0]},
             "monotonic_cst must be None with the loss 'absolute_error'",
         ),
-    ],
-)
-def test_parameters_that_need_all_rows(parameters, message):
-    data = make_data(np.random.default_rng(0), 40)
-    model = GradientBoostingRegressor(**({"early_stopping": False} | parameters), random_state=0)
-    with pytest.raises(ValueError, match=f"{message}.* got"):
-        sharded_fits(model, data, [])
+    ]:
+        data = make_data(np.random.default_rng(0), 40)
+        model = GradientBoostingRegressor(
+            **({"early_stopping": False} | parameters), random_state=0
+        )
+        with pytest.raises(ValueError, match=f"{message}.* got"):
+            sharded_fits(model, data, [])
 
 
 def test_columns_with_many_categories():
@@ -345,26 +307,3 @@ def test_columns_of_different_kinds():
     model = GradientBoostingRegressor(max_iter=3, early_stopping=False, random_state=0)
     with pytest.raises(TypeError, match=r"mixed.*must have the same type in all partitions"):
         sharded_fits(model, Data(X, np.arange(40.0)), [20])
-
-
-def test_global_ranks(monkeypatch):
-    monkeypatch.setattr("mddf._clusters.boosting._RANKED_TOGETHER", 7)
-    values = np.random.default_rng(0).integers(0, 60, 100).astype(float)
-    train = np.flatnonzero(values % 5)
-    bounds = [0, 3, 50, 50, 100]
-
-    def work(communicator):
-        part = slice(*bounds[communicator.rank : communicator.rank + 2])
-        own_train = train[(train >= part.start) & (train < part.stop)] - part.start
-        return global_ranks(values[part], own_train, communicator)
-
-    expected = np.searchsorted(np.unique(values[train]), values)
-    np.testing.assert_array_equal(np.concatenate(run_in_threads(4, work)), expected)
-
-
-def test_models_are_pickled_without_the_communicator():
-    data = make_data(np.random.default_rng(0), 60)
-    model = GradientBoostingRegressor(max_iter=3, early_stopping=False, random_state=0)
-    (fitted, _) = sharded_fits(model, data, [20])
-    again = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(again.predict(data.X), fitted.predict(data.X))

@@ -1,7 +1,6 @@
 """Fits on Dask collections have the bits of fits on one machine."""
 
 import os
-import pickle
 import signal
 import threading
 import time
@@ -9,7 +8,6 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
 from sklearn.tree import DecisionTreeRegressor
 
@@ -68,18 +66,18 @@ def chunked(X, y, chunks):
 CHUNKS = [(300,), (150, 150), (10, 1, 200, 89), (1, 0, 150, 0, 149), (60,) * 5]
 
 
-@pytest.mark.parametrize("chunks", CHUNKS)
-def test_arrays_in_any_partitions(client, chunks):
-    X, signal = made_array()
-    options = {"max_iter": 6, "random_state": 0, "early_stopping": False}
-    local = GradientBoostingRegressor(**options).fit(X, signal)
-    dask_X, dask_y = chunked(X, signal, chunks)
-    fitted = DaskEstimator(GradientBoostingRegressor(**options)).fit(dask_X, dask_y)
-    assert_same(local, fitted)
-    predictions = fitted.predict(dask_X)
-    assert isinstance(predictions, da.Array)
-    assert predictions.dtype == np.float64
-    np.testing.assert_array_equal(predictions.compute(), local.predict(X))
+def test_arrays_in_any_partitions(client):
+    for chunks in CHUNKS:
+        X, signal = made_array()
+        options = {"max_iter": 6, "random_state": 0, "early_stopping": False}
+        local = GradientBoostingRegressor(**options).fit(X, signal)
+        dask_X, dask_y = chunked(X, signal, chunks)
+        fitted = DaskEstimator(GradientBoostingRegressor(**options)).fit(dask_X, dask_y)
+        assert_same(local, fitted)
+        predictions = fitted.predict(dask_X)
+        assert isinstance(predictions, da.Array)
+        assert predictions.dtype == np.float64
+        np.testing.assert_array_equal(predictions.compute(), local.predict(X))
 
 
 @pytest.mark.parametrize("n_partitions", [1, 2, 7])
@@ -174,59 +172,13 @@ def test_warnings_of_workers_name_the_call_of_fit(client):
     assert caught[0].filename == __file__
 
 
-def test_lazy_columns_in_chunks_and_unknown_sizes(client):
-    X, signal = made_array()
-    options = {"max_iter": 4, "random_state": 0, "early_stopping": False}
-    local = GradientBoostingRegressor(**options).fit(X, signal)
-    dask_X = da.from_array(X, chunks=(100, 2))
-    fitted = DaskEstimator(GradientBoostingRegressor(**options)).fit(
-        dask_X, da.from_array(signal, chunks=70)
-    )
-    assert_same(local, fitted)
-    np.testing.assert_array_equal(fitted.predict(dask_X).compute(), local.predict(X))
-    keeps = da.from_array(np.ones(300, bool), chunks=100)
-    unknown = da.from_array(X, chunks=(100, -1))[keeps]
-    fitted = DaskEstimator(GradientBoostingRegressor(**options)).fit(
-        unknown, da.from_array(signal, chunks=100)[keeps]
-    )
-    assert_same(local, fitted)
-
-
-def test_random_state_none_and_instances(client):
-    X, signal = made_array()
-    collections = chunked(X, signal, (100, 200))
-    options = {"max_iter": 3, "early_stopping": False}
-    DaskEstimator(GradientBoostingRegressor(**options)).fit(*collections)
-    state = np.random.RandomState(3)
-    fitted = DaskEstimator(GradientBoostingRegressor(random_state=state, **options)).fit(
-        *collections
-    )
-    local = GradientBoostingRegressor(random_state=np.random.RandomState(3), **options)
-    local.fit(X, signal)
-    np.testing.assert_array_equal(local.predict(X), fitted.estimator_.predict(X))
-
-
-def test_the_estimator_is_cloned_and_pickled(client):
-    X, signal = made_array()
-    model = DaskEstimator(GradientBoostingRegressor(max_iter=3, random_state=0), client=client)
-    model = clone(model).set_params(estimator__learning_rate=0.3)
-    model.fit(*chunked(X, signal, (100, 200)))
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.estimator_.predict(X), model.estimator_.predict(X))
-    assert again.client is None
-    assert again.n_features_in_ == 5
-    assert len(again.n_bytes_sent_) == 2
-    assert again.estimator_.feature_importances_.shape == (5,)
-
-
 def collections_of(n=60):
     X, signal = made_array(n)
     return chunked(X, signal, (n // 2, n // 2))
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
+def test_parameters(client):
+    for parameters, message in [
         ({"early_stopping": True}, "early_stopping must be 'auto' or False, unless X_val"),
         ({"scoring": "r2"}, "scoring must be 'loss'"),
         ({"cv": 3}, "cv must be None"),
@@ -234,13 +186,11 @@ def collections_of(n=60):
         ({"loss": len}, "loss must be the name of a loss"),
         ({"max_iter": -1}, "'max_iter' parameter of GradientBoostingRegressor must be"),
         ({"monotonic_cst": [1, 1]}, "monotonic_cst"),
-    ],
-)
-def test_parameters(client, parameters, message):
-    with pytest.raises(ValueError, match=message):
-        DaskEstimator(GradientBoostingRegressor(random_state=0, **parameters)).fit(
-            *collections_of()
-        )
+    ]:
+        with pytest.raises(ValueError, match=message):
+            DaskEstimator(GradientBoostingRegressor(random_state=0, **parameters)).fit(
+                *collections_of()
+            )
 
 
 def test_inputs(client):
@@ -269,47 +219,12 @@ def test_inputs(client):
     assert not hasattr(model, "estimator_")
 
 
-def test_labels_that_fit_did_not_see(client):
-    X, y = collections_of()
-    labels = da.where(y > 0, 1, 0)
-    model = DaskEstimator(GradientBoostingClassifier(max_iter=2, random_state=0))
-    with pytest.raises(ValueError, match=r"labels seen in fit, \[0, 1\]; got \[2\]"):
-        model.fit(X, labels, X_val=X, y_val=da.where(y > 1, 2, labels))
-
-
-def test_two_fits_at_once(client):
-    X, signal = made_array()
-    options = {"max_iter": 5, "random_state": 0, "early_stopping": False}
-    expected = GradientBoostingRegressor(**options).fit(X, signal).predict(X)
-    collections = chunked(X, signal, (100,) * 3)
-    models = [DaskEstimator(GradientBoostingRegressor(**options), client=client) for _ in range(3)]
-    threads = [threading.Thread(target=model.fit, args=collections) for model in models]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for model in models:
-        np.testing.assert_array_equal(model.estimator_.predict(X), expected)
-
-
 def test_a_client_that_is_not_the_default():
     X, y = chunked(*made_array(), 100)
     options = {"processes": False, "n_workers": 1, "dashboard_address": ":0"}
     with distributed.Client(set_as_default=False, **options) as other:
         model = GradientBoostingRegressor(max_iter=2, early_stopping=False)
         assert DaskEstimator(model, client=other).fit(X, y).estimator_.n_iter_ == 2
-
-
-def test_without_a_client(monkeypatch):
-    def no_client():
-        raise ValueError("No clients found")
-
-    monkeypatch.setattr("mddf._clusters.fitting.default_client", no_client)
-    X, y = collections_of()
-    with pytest.raises(ValueError, match=r"create a distributed.Client first, or pass client"):
-        DaskEstimator(GradientBoostingRegressor(max_iter=2)).fit(X, y)
-    with pytest.raises(TypeError, match=r"client must be a distributed.Client or None, got 'tcp"):
-        DaskEstimator(GradientBoostingRegressor(max_iter=2), client="tcp://host:8786").fit(X, y)
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ Each shard has a thread. Nodes of more than 64 rows are split by sums over the s
 all nodes that may be: larger copies would leave few of them in small tables.
 """
 
-import pickle
 import warnings
 from dataclasses import dataclass
 
@@ -23,11 +22,9 @@ from mddf import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from mddf._clusters import forest_growth, forests
-from mddf._clusters.forest_rows import places_in_order
+from mddf._clusters import forest_growth
 from mddf._clusters.forests import fit_forest_shard
 from mddf._clusters.shard_inputs import RowsOfUser
-from mddf._resampling.sampling import canonical_order, row_hashes
 from mddf._trees.decoding import decode_forest
 
 FORESTS = [
@@ -194,27 +191,6 @@ def test_copies_of_middle_size(forest, monkeypatch, two_threads):
     assert_sharding_changes_nothing(model, data, [900, 901, 2000])
 
 
-def test_fewer_trees_than_processes():
-    data = make_data(np.random.default_rng(0), 300, kind="classes")
-    assert_sharding_changes_nothing(RandomForestClassifier(1, random_state=0), data, [100, 200])
-
-
-def test_many_classes():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(900, 4))
-    data = Data(X, np.digitize(X[:, 0] + X[:, 1], np.linspace(-2, 2, 20)).astype(str))
-    assert_sharding_changes_nothing(RandomForestClassifier(3, random_state=0), data, [10, 500])
-
-
-def test_more_columns_than_a_register_has():
-    rng = np.random.default_rng(0)
-    X = np.round(rng.normal(size=(600, 80)), 1)
-    for forest in FORESTS:
-        y = X[:, 0] + X[:, 70]
-        data = Data(X, (y > 0) if forest in FORESTS[:2] else y)
-        assert_sharding_changes_nothing(forest(2, random_state=0), data, [250])
-
-
 def test_frames_with_categories_dates_and_labels():
     rng = np.random.default_rng(0)
     colours = np.array(["red", "green", "blue", None], object)
@@ -286,26 +262,6 @@ def test_parameters_that_need_all_rows():
             sharded_fits(forest(2, random_state=0, **parameters), data, [20])
 
 
-def test_sums_of_weights_that_the_kernel_cannot_hold():
-    n = 66_000
-    X = np.arange(n, dtype=float)[:, None] % 5
-    y = (np.arange(n) < 100).astype(int)
-    data = Data(X, y, np.full(n, 65535.0))
-    data.sample_weight[0] = 1
-    model = RandomForestClassifier(1, bootstrap=False, max_depth=2, random_state=0)
-    with pytest.raises(ValueError, match=r"must have a sum of at most 4294967295 .*, got 4325"):
-        sharded_fits(model, data, [100])
-    data.sample_weight[1000:] = 1
-    assert_sharding_changes_nothing(model, data, [100])
-
-
-def test_more_rows_than_the_kernel_numbers(monkeypatch):
-    monkeypatch.setattr(forests, "_MOST_ROWS", 79)
-    data = make_data(np.random.default_rng(0), 80, kind="classes")
-    with pytest.raises(ValueError, match="X must have at most 79 rows, got 80"):
-        sharded_fits(RandomForestClassifier(1), data, [20])
-
-
 @pytest.mark.parametrize("forest", FORESTS)
 def test_one_row_in_each_shard(forest):
     kind = "classes" if forest in FORESTS[:2] else "numbers"
@@ -323,14 +279,6 @@ def test_rare_classes_that_no_tree_draws():
     assert_sharding_changes_nothing(model, Data(data.X, y), [8])
 
 
-@pytest.mark.parametrize("forest", [RandomForestClassifier, RandomForestRegressor])
-def test_several_outputs(forest):
-    X = np.arange(40.0)[:, None]
-    y = np.column_stack([np.arange(40) % 2, np.arange(40) % 3])
-    with pytest.raises(ValueError, match=r"y must have one .* divided among workers, got"):
-        sharded_fits(forest(2, random_state=0), Data(X, y), [20])
-
-
 def test_an_error_of_a_tree_ends_all_processes(monkeypatch):
     def fail(*args):
         raise MemoryError("no memory for copies")
@@ -339,50 +287,3 @@ def test_an_error_of_a_tree_ends_all_processes(monkeypatch):
     data = make_data(np.random.default_rng(0), 200, kind="classes")
     with pytest.raises(MemoryError, match="no memory for copies"):
         sharded_fits(RandomForestClassifier(4, random_state=0), data, [50, 120])
-
-
-def test_an_error_of_an_answer_ends_all_processes(monkeypatch):
-    def fail_for_few_rows(question, shard):
-        if shard.table.n_rows == 20:
-            raise MemoryError("no memory for counts")
-        return count(question, shard)
-
-    count = forest_growth.CountBins.answer
-    monkeypatch.setattr(forest_growth.CountBins, "answer", fail_for_few_rows)
-    data = make_data(np.random.default_rng(0), 200, kind="classes")
-    with pytest.raises(MemoryError, match="no memory for counts"):
-        sharded_fits(RandomForestClassifier(4, random_state=0), data, [50, 180])
-
-
-def test_places_in_order():
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 3, (200, 2)).astype(np.uint8)
-    labels = rng.integers(0, 2, 200).astype(np.uint16)
-    weights = rng.integers(1, 4, 200).astype(float)
-    hashes = row_hashes(codes, labels)
-    bounds = [0, 3, 50, 50, 200]
-    for some_weights in (None, weights):
-
-        def work(communicator, some_weights=some_weights):
-            part = slice(*bounds[communicator.rank : communicator.rank + 2])
-            own_weights = None if some_weights is None else some_weights[part]
-            return places_in_order(hashes[part], own_weights, communicator)
-
-        results = run_in_threads(4, work)
-        order = canonical_order(codes, labels, some_weights)
-        places = np.concatenate([places for places, _ in results])
-        np.testing.assert_array_equal(places[order], np.arange(200))
-        for _, in_order in results:
-            if some_weights is None:
-                assert in_order is None
-            else:
-                np.testing.assert_array_equal(in_order, weights[order])
-
-
-def test_models_are_pickled():
-    data = make_data(np.random.default_rng(0), 200, kind="classes")
-    fitted, _ = sharded_fits(RandomForestClassifier(3, random_state=0), data, [20])
-    again = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(again.predict(data.X), fitted.predict(data.X))
-    with pytest.raises(AttributeError, match="are not stored"):
-        _ = fitted.estimators_samples_

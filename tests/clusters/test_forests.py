@@ -5,7 +5,6 @@ import pickle
 import signal
 import threading
 import time
-from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -18,7 +17,6 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
-from mddf._clusters import collections, forest_growth  # noqa: E402
 from mddf.dask import DaskEstimator  # noqa: E402
 
 NAMES = [
@@ -39,11 +37,6 @@ def client():
         processes=False, n_workers=3, threads_per_worker=1, dashboard_address=":0"
     ) as client:
         yield client
-
-
-@pytest.fixture(autouse=True)
-def small_copies(monkeypatch):
-    monkeypatch.setattr(forest_growth, "_LEAST_COPIED", 0)
 
 
 def made_array(n=400, seed=0):
@@ -68,18 +61,18 @@ def assert_same(local, fitted, X):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("chunks", [(400,), (10, 1, 300, 89), (1, 0, 250, 0, 149)])
-def test_arrays_in_any_partitions(client, name, chunks):
-    X, signal_ = made_array()
-    y = np.digitize(signal_, [-1, 1]) if name.endswith("Classifier") else signal_
-    local = getattr(mddf, name)(4, random_state=0, bootstrap=True).fit(X, y)
-    dask_X, dask_y = chunked(X, y, chunks)
-    fitted = DaskEstimator(getattr(mddf, name)(4, random_state=0, bootstrap=True))
-    fitted.fit(dask_X, dask_y)
-    assert_same(local, fitted, X)
-    predictions = fitted.predict(dask_X)
-    assert isinstance(predictions, da.Array)
-    np.testing.assert_array_equal(predictions.compute(), local.predict(X))
+def test_arrays_in_any_partitions(client, name):
+    for chunks in [(400,), (10, 1, 300, 89), (1, 0, 250, 0, 149)]:
+        X, signal_ = made_array()
+        y = np.digitize(signal_, [-1, 1]) if name.endswith("Classifier") else signal_
+        local = getattr(mddf, name)(4, random_state=0, bootstrap=True).fit(X, y)
+        dask_X, dask_y = chunked(X, y, chunks)
+        fitted = DaskEstimator(getattr(mddf, name)(4, random_state=0, bootstrap=True))
+        fitted.fit(dask_X, dask_y)
+        assert_same(local, fitted, X)
+        predictions = fitted.predict(dask_X)
+        assert isinstance(predictions, da.Array)
+        np.testing.assert_array_equal(predictions.compute(), local.predict(X))
 
 
 @pytest.mark.parametrize("n_partitions", [1, 5])
@@ -142,15 +135,6 @@ def test_a_folder_of_parquet_files(client, parquet_folder, name, target, columns
     assert predictions.tolist() == local.predict(whole[columns]).tolist()
 
 
-@pytest.mark.filterwarnings(DEPRECATED_IN_DASK)
-def test_partitions_of_parquet_files_without_the_option_of_dask(parquet_folder, monkeypatch):
-    frame = dd.read_parquet(parquet_folder)
-    monkeypatch.setattr(collections.dask.config, "set", lambda _: nullcontext())
-    assert len(frame["label"].to_delayed()) < 8
-    parts = collections.parts_of({"X": frame[["a"]], "y": frame["label"], "sample_weight": None})
-    assert [len(part.compute().y) for part in parts] == [50] * 8
-
-
 def test_the_estimator_is_cloned_and_pickled(client):
     X, y = made_array()
     model = DaskEstimator(mddf.RandomForestRegressor(3, random_state=0), client=client)
@@ -163,34 +147,20 @@ def test_the_estimator_is_cloned_and_pickled(client):
     assert len(again.n_bytes_sent_) == 2
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
+def test_parameters(client):
+    for parameters, message in [
         ({"criterion": "absolute_error"}, "criterion must be 'squared_error'"),
         ({"max_leaf_nodes": 5}, "max_leaf_nodes must be None"),
         ({"oob_score": True}, "oob_score must be False"),
         ({"bootstrap": False, "max_samples": 0.5}, "max_samples needs bootstrap=True"),
         ({"n_estimators": 0}, "'n_estimators' parameter of RandomForestRegressor must be"),
         ({"monotonic_cst": [1, 1]}, "monotonic_cst"),
-    ],
-)
-def test_parameters(client, parameters, message):
-    X, y = made_array(60)
-    model = DaskEstimator(mddf.RandomForestRegressor(random_state=0, **parameters))
-    with pytest.raises(ValueError, match=message):
-        model.fit(*chunked(X, y, (30, 30)))
-    assert not hasattr(model, "estimator_")
-
-
-def test_weights_without_a_bootstrap_are_counts(client):
-    X, y = made_array(60)
-    model = DaskEstimator(mddf.RandomForestRegressor(3, bootstrap=False, random_state=0))
-    with pytest.raises(ValueError, match=r"sample_weight.* must be whole numbers up to 65535"):
-        model.fit(*chunked(X, y, (30, 30)), da.full(60, 0.5, chunks=30))
-    weights = np.arange(60) % 3
-    model.fit(*chunked(X, y, (30, 30)), da.from_array(weights, chunks=30))
-    local = mddf.RandomForestRegressor(3, bootstrap=False, random_state=0).fit(X, y, weights)
-    assert_same(local, model, X)
+    ]:
+        X, y = made_array(60)
+        model = DaskEstimator(mddf.RandomForestRegressor(random_state=0, **parameters))
+        with pytest.raises(ValueError, match=message):
+            model.fit(*chunked(X, y, (30, 30)))
+        assert not hasattr(model, "estimator_")
 
 
 @pytest.mark.slow

@@ -125,13 +125,6 @@ def test_bad_arguments_leave_no_file(table, tmp_path, monkeypatch, change, messa
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_models_of_arrays_are_refused(table, tmp_path):
-    table.to_parquet(tmp_path / "in.parquet")
-    model = RandomForestRegressor(5).fit(table[["whole"]].to_numpy(), table["whole"])
-    with pytest.raises(ValueError, match=r"fitted to a data frame, .* fitted to an array"):
-        predict_file(model, tmp_path / "in.parquet", tmp_path / "out.csv")
-
-
 @pytest.mark.slow
 def test_memory_does_not_grow_with_rows(tmp_path):
     rng = np.random.default_rng(0)

@@ -4,11 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import mddf
 from mddf import TimeOrder
 from mddf.__main__ import main
-from mddf._command.dependent_rows import DependentRows
-from mddf._command.files import read_model
-from mddf._schema.source import read_source
 
 
 @pytest.fixture
@@ -35,13 +33,12 @@ def fit(path, *options, settings=SMALL):
     out = path.with_name("model.mddf")
     command = ["fit", str(path), "--target", "y", "--out", str(out), "--overwrite"]
     main([*command, "--n-jobs", "1", *settings, *options])
-    stored = read_model(out)
-    return stored.model, stored.schema
+    return mddf.load(out)
 
 
 def test_groups_are_held_out_together_and_are_no_feature(table):
-    model, schema = fit(table, "--groups", "person", "--dates", "day")
-    assert schema.names == ["day", "x"]
+    model = fit(table, "--groups", "person", "--dates", "day")
+    assert "person" not in model.feature_names_in_
     assert model.n_without_oof_ == 0
 
 
@@ -53,13 +50,11 @@ def test_rows_without_a_label_are_left_out_on_demand(table, capsys, option):
     frame.to_csv(gaps, index=False)
     with pytest.raises(SystemExit, match="3 missing in 'y', line 2 first: --drop-unlabelled"):
         fit(gaps, *option)
-    model, schema = fit(gaps, "--drop-unlabelled", *option)
+    model = fit(gaps, "--drop-unlabelled", *option)
     assert "3 of 120 rows have no label and are left out" in capsys.readouterr().out
     frame.dropna(subset="y").to_csv(table, index=False)
-    other, other_schema = fit(table, *option)
-    assert schema.names == other_schema.names
-    X = schema.features(read_source(table))
-    np.testing.assert_array_equal(model.predict_proba(X), other.predict_proba(X))
+    other = fit(table, *option)
+    assert mddf.fingerprint(model) == mddf.fingerprint(other)
     frame.loc[3, "x"] = np.nan
     frame["x"] = frame["x"].astype(str).where(np.arange(120) != 60, "many")
     frame.to_csv(gaps, index=False)
@@ -67,31 +62,15 @@ def test_rows_without_a_label_are_left_out_on_demand(table, capsys, option):
         fit(gaps, "--drop-unlabelled", "--numbers", "x", *option)
 
 
-def test_a_split_keeps_groups_whole():
-    groups = np.random.default_rng(0).permutation(np.repeat(list("abcdefghij"), 4))
-    train, test = DependentRows(groups=groups).split(pd.DataFrame({"x": groups}), 0.2, seed=0)
-    assert sorted([*train, *test]) == list(range(40))
-    assert len(set(groups[test])) == 2
-    assert not set(groups[train]) & set(groups[test])
-
-
-def test_a_split_in_time_order_has_a_gap():
-    times = np.random.default_rng(0).permutation(np.arange(50.0))
-    rows = DependentRows(times=times, time_name="t", gap=3.0)
-    train, test = rows.split(pd.DataFrame({"x": times}), 0.2, seed=0)
-    assert sorted(times[test]) == list(range(40, 50))
-    assert sorted(times[train]) == list(range(37))
-
-
 @pytest.mark.parametrize("estimator", ["deep-forest", "gradient-boosting"])
 def test_the_last_rows_are_held_out(table, capsys, estimator):
     settings = SMALL if estimator == "deep-forest" else ["--set", "max_iter=5"]
     options = ["--time", "day", "--dates", "day", "--gap", "3 days", "--drop", "person"]
-    model, schema = fit(table, *options, "--estimator", estimator, settings=settings)
+    model = fit(table, *options, "--estimator", estimator, settings=settings)
     assert isinstance(model.cv, TimeOrder)
     expected = "TimeOrder(as_feature=False, gap='3.0 days', n_splits=5, time='day')"
     assert repr(model.cv) == expected
-    assert schema.names == model.feature_names_in_.tolist() == ["x"]
+    assert model.feature_names_in_.tolist() == ["x"]
     later = table.with_name("later.csv")
     later.write_text("x\n0.5\n")
     main(["predict", str(table.with_name("model.mddf")), str(later)])
@@ -116,15 +95,6 @@ def test_the_last_rows_are_held_out(table, capsys, estimator):
 def test_unsupported_inputs_are_refused(table, options, message):
     with pytest.raises(SystemExit, match=message):
         fit(table, *options)
-
-
-def test_groups_of_lists_are_refused(table):
-    frame = pd.read_csv(table)
-    frame["visits"] = [[1]] * len(frame)
-    path = table.with_suffix(".parquet")
-    frame.to_parquet(path)
-    with pytest.raises(SystemExit, match=r"--groups must be a column of texts, .*got 'visits'"):
-        fit(path, "--groups", "visits")
 
 
 def test_the_report_draws_groups(table, capsys):

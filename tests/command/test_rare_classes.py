@@ -6,11 +6,8 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import average_precision_score, f1_score
 
 from mddf.__main__ import main
-from mddf._command import scores
-from mddf._command.scores import Decision
 
 pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
 FIT = ["fit", "claims.csv", "--target", "claim", "--drop", "id", "--dates", "day", "--n-jobs", "1"]
@@ -150,29 +147,6 @@ def test_bad_options(folder, arguments, message, capsys):
     assert sorted(folder.iterdir()) == before
 
 
-def test_scores_of_the_positive_class():
-    rng = np.random.default_rng(0)
-    classes = np.array(["no", "yes"])
-    p = rng.random(300)
-    y = classes[(rng.random(300) < p**3).astype(int)]
-    probabilities = np.column_stack([1 - p, p])
-    decision = Decision.for_class(y, classes)
-    assert decision == Decision(1)
-    best = decision.with_best_f1(y, probabilities, classes)
-    values = scores.evaluate(y, probabilities, classes, best)
-    assert list(values) == list(scores.directions(classes, best))
-    assert values["average precision"] == average_precision_score(y == "yes", p)
-    f1 = values["F1 at the threshold"]
-    for threshold in np.unique(p):
-        assert f1 >= f1_score(y == "yes", p >= threshold) - 1e-12
-    low, high = scores.intervals(y, probabilities, classes, decision=best)["F1 at the threshold"]
-    assert low < f1 < high
-    assert Decision.for_class(y, classes, "no") == Decision(0)
-    only = scores.evaluate(y[y == "no"], probabilities[y == "no"], classes, best)
-    assert np.isnan(only["average precision"])
-    assert best.with_best_f1(y[y == "no"], probabilities[y == "no"], classes) == best
-
-
 def test_drift_and_the_card(folder, capsys):
     run("drift", "claims.mddf", "claims.csv", "--fail")
     assert re.search(r"amount +0 +stable", capsys.readouterr().out)
@@ -195,10 +169,3 @@ def test_drift_and_the_card(folder, capsys):
     run("card", "claims.mddf", "--out", "README.md")
     with pytest.raises(SystemExit, match="--overwrite"):
         run("card", "claims.mddf", "--out", "README.md")
-
-
-def test_the_card_of_a_regression(folder, capsys):
-    run("fit", "claims.csv", "--target", "age", "--drop", "id", "day", "--out", "age.mddf",
-        "--estimator", "random-forest", "--set", "n_estimators=5")  # fmt: skip
-    run("card", "age.mddf")
-    assert "| RMSE |" in capsys.readouterr().out

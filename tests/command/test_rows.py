@@ -6,7 +6,6 @@ import pytest
 
 from mddf._command import rows
 from mddf._command.rows import Format, read_features, read_test
-from mddf._quality.target import task_of
 
 
 def csv(path, **columns):
@@ -117,21 +116,6 @@ def test_test_tables_that_do_not_fit(tmp_path, columns, message):
     table = training(csv(path, size=[1, 2], kind=[0, 1]))
     with pytest.raises(SystemExit, match=message):
         read_test(csv(path, **columns), table.schema, np.unique(table.y))
-
-
-@pytest.mark.parametrize(
-    ("y", "task"),
-    [
-        (["a", "b"], "classification"),
-        ([True, False], "classification"),
-        ([0, 1, 2], "classification"),
-        ([1.0, 2.0], "classification"),
-        ([0.5, 1], "regression"),
-        (range(21), "regression"),
-    ],
-)
-def test_tasks(y, task):
-    assert task_of(np.array(y)) == task
 
 
 def test_words_that_differ_by_blanks_are_shown_with_their_line(tmp_path):

@@ -16,30 +16,6 @@ def probabilities(n, n_classes=3, seed=0):
     return draws.argmax(axis=1), predicted
 
 
-def test_intervals_from_many_rows_match_all_rows(monkeypatch):
-    """Scaled intervals from small samples have the width of intervals from all rows."""
-    y, predicted = probabilities(2000)
-    classes = np.arange(3)
-    monkeypatch.setattr(scores, "N_DRAWS", 60)
-    monkeypatch.setattr(scores, "_MAX_DRAWN_ROWS", 2000)
-    expected = scores.intervals(y, predicted, classes)
-    monkeypatch.setattr(scores, "_MAX_DRAWN_ROWS", 500)
-    limits = scores.intervals(y, predicted, classes)
-    point = scores.evaluate(y, predicted, classes)
-    for name, (low, high) in limits.items():
-        low_of_all, high_of_all = expected[name]
-        assert high - low == pytest.approx(high_of_all - low_of_all, rel=0.4)
-        assert low < point[name] < high
-
-
-def test_intervals_do_not_depend_on_names_of_classes(monkeypatch):
-    y, predicted = probabilities(200)
-    monkeypatch.setattr(scores, "N_DRAWS", 10)
-    words = np.array(["a", "b", "c"], dtype=object)
-    by_number = scores.intervals(y, predicted, np.arange(3))
-    assert scores.intervals(words[y], predicted, words) == by_number
-
-
 def test_the_width_is_that_of_the_formula():
     """The standard error of an accuracy p is sqrt(p (1 - p) / n)."""
     y, predicted = probabilities(40_000, n_classes=2)

@@ -18,7 +18,6 @@ from made_data import (
     zip_file,
 )
 from mddf.datasets import DataFileError, DataFileNotFoundError, load
-from mddf.datasets._io.fetch import find_home
 from mddf.datasets._registry import SPECS
 
 DEAD = "http://127.0.0.1:9/"  # the discard port: nobody answers there
@@ -46,39 +45,6 @@ def put(home, name, content):
 
 def everything(folder):
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*"))
-
-
-class TestHome:
-    def test_argument_comes_first(self, monkeypatch, tmp_path):
-        monkeypatch.setenv("MDDF_DATA_HOME", str(tmp_path / "environment"))
-        assert find_home(tmp_path / "argument") == tmp_path / "argument"
-        assert find_home(str(tmp_path)) == tmp_path
-
-    @pytest.mark.parametrize("value", [None, ""])
-    def test_cache_comes_last(self, monkeypatch, tmp_path, value):
-        if value is not None:
-            monkeypatch.setenv("MDDF_DATA_HOME", value)
-        monkeypatch.setattr(sys, "platform", "linux")
-        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-        assert find_home() == tmp_path / "mddf" / "datasets"
-
-    @pytest.mark.parametrize(
-        ("platform", "end"),
-        [
-            ("linux", ".cache/mddf/datasets"),
-            ("darwin", "Library/Caches/mddf/datasets"),
-            ("win32", "AppData/Local/mddf/datasets"),
-        ],
-    )
-    def test_cache_folder_of_each_system(self, monkeypatch, platform, end):
-        monkeypatch.setattr(sys, "platform", platform)
-        for variable in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
-            monkeypatch.delenv(variable, raising=False)
-        assert find_home() == Path.home() / end
-
-    def test_a_number_is_no_path(self):
-        with pytest.raises(TypeError, match="data_home must be a path or None, got 3"):
-            find_home(3)
 
 
 class TestLocalFiles:

@@ -170,39 +170,39 @@ def test_every_set_is_in_a_table():
     assert {*SPLIT, *WHOLE, *NUMERIC, "letter"} | derived | embedded | ABSENT == set(names())
 
 
-@pytest.mark.parametrize("name", SPLIT)
-def test_sets_with_a_split(real, name):
-    rows, n_columns, counts = SPLIT[name]
-    data = real(name)
-    assert data.X.shape == (sum(rows), n_columns)
-    assert (data.X_train.shape[0], data.X_test.shape[0]) == rows
-    assert (len(data.y_train), len(data.y_test)) == rows
-    counts_by_label = [
-        tuple(np.unique(y, return_counts=True)[1]) for y in (data.y_train, data.y_test)
-    ]
-    assert counts_by_label == counts
+def test_sets_with_a_split(real):
+    for name in SPLIT:
+        rows, n_columns, counts = SPLIT[name]
+        data = real(name)
+        assert data.X.shape == (sum(rows), n_columns)
+        assert (data.X_train.shape[0], data.X_test.shape[0]) == rows
+        assert (len(data.y_train), len(data.y_test)) == rows
+        counts_by_label = [
+            tuple(np.unique(y, return_counts=True)[1]) for y in (data.y_train, data.y_test)
+        ]
+        assert counts_by_label == counts
 
 
-@pytest.mark.parametrize("name", WHOLE)
-def test_sets_without_a_split(real, name):
-    n_rows, n_columns, counts = WHOLE[name]
-    data = real(name)
-    assert not data.has_standard_split
-    assert data.X.shape == (n_rows, n_columns)
-    labels, counts_by_label = np.unique(data.y, return_counts=True)
-    assert dict(zip(labels.tolist(), counts_by_label.tolist(), strict=True)) == counts
+def test_sets_without_a_split(real):
+    for name in WHOLE:
+        n_rows, n_columns, counts = WHOLE[name]
+        data = real(name)
+        assert not data.has_standard_split
+        assert data.X.shape == (n_rows, n_columns)
+        labels, counts_by_label = np.unique(data.y, return_counts=True)
+        assert dict(zip(labels.tolist(), counts_by_label.tolist(), strict=True)) == counts
 
 
-@pytest.mark.parametrize("name", NUMERIC)
-def test_numeric_targets(real, name):
-    n_rows, n_columns, categorical, n_missing, ends = NUMERIC[name]
-    data = real(name)
-    assert (data.task, data.y.dtype, len(data.classes)) == ("regression", np.float64, 0)
-    assert data.X.shape == (n_rows, n_columns)
-    assert {SPECS[name].format.columns.index(c) for c in data.categorical} == categorical
-    assert missing(data.X)[0] == n_missing
-    assert (data.y.min(), data.y.max()) == ends
-    assert "a numeric target, no standard split" in repr(data)
+def test_numeric_targets(real):
+    for name in NUMERIC:
+        n_rows, n_columns, categorical, n_missing, ends = NUMERIC[name]
+        data = real(name)
+        assert (data.task, data.y.dtype, len(data.classes)) == ("regression", np.float64, 0)
+        assert data.X.shape == (n_rows, n_columns)
+        assert {SPECS[name].format.columns.index(c) for c in data.categorical} == categorical
+        assert missing(data.X)[0] == n_missing
+        assert (data.y.min(), data.y.max()) == ends
+        assert "a numeric target, no standard split" in repr(data)
 
 
 def test_targets_that_are_chosen(real):
@@ -226,31 +226,31 @@ def test_a_wrong_target_is_noticed(data_home, tmp_path):
         load("yacht", data_home=tmp_path, download=False, check_hash=False)
 
 
-@pytest.mark.parametrize("name", sorted({*SPLIT, *WHOLE}))
-def test_categorical_columns_and_missing_cells(real, name):
-    data = real(name)
-    spec = SPECS[name]
-    if name in CATEGORICAL:
-        assert {spec.format.columns.index(c) for c in data.categorical} == CATEGORICAL[name]
-    n_missing = [missing(X) for X in parts(data)]
-    assert n_missing == MISSING.get(name, [(0, 0)] * len(n_missing))
-    assert isinstance(data.X, pd.DataFrame) == bool(data.categorical)
-    assert len(data.feature_names) == data.X.shape[1]
-    assert len(data.target_names) == len(data.classes)
+def test_categorical_columns_and_missing_cells(real):
+    for name in sorted({*SPLIT, *WHOLE}):
+        data = real(name)
+        spec = SPECS[name]
+        if name in CATEGORICAL:
+            assert {spec.format.columns.index(c) for c in data.categorical} == CATEGORICAL[name]
+        n_missing = [missing(X) for X in parts(data)]
+        assert n_missing == MISSING.get(name, [(0, 0)] * len(n_missing))
+        assert isinstance(data.X, pd.DataFrame) == bool(data.categorical)
+        assert len(data.feature_names) == data.X.shape[1]
+        assert len(data.target_names) == len(data.classes)
 
 
-@pytest.mark.parametrize("name", sorted(set(CATEGORICAL) - {"bank"}))
-def test_array_and_frame_agree(real, data_home, name):
-    frame = real(name).X
-    array = load(name, data_home=data_home, download=False, as_frame=False)
-    for j, column in enumerate(frame):
-        if column in array.categories:
-            codes = frame[column].cat.codes.to_numpy().astype(float)
-            codes[codes < 0] = np.nan
-            np.testing.assert_array_equal(array.X[:, j], codes)
-            assert tuple(frame[column].cat.categories) == array.categories[column]
-        else:
-            np.testing.assert_array_equal(array.X[:, j], frame[column])
+def test_array_and_frame_agree(real, data_home):
+    for name in sorted(set(CATEGORICAL) - {"bank"}):
+        frame = real(name).X
+        array = load(name, data_home=data_home, download=False, as_frame=False)
+        for j, column in enumerate(frame):
+            if column in array.categories:
+                codes = frame[column].cat.codes.to_numpy().astype(float)
+                codes[codes < 0] = np.nan
+                np.testing.assert_array_equal(array.X[:, j], codes)
+                assert tuple(frame[column].cat.categories) == array.categories[column]
+            else:
+                np.testing.assert_array_equal(array.X[:, j], frame[column])
 
 
 def test_letter(real):
@@ -263,21 +263,21 @@ def test_letter(real):
     assert (data.X.min(), data.X.max()) == (0, 15)
 
 
-@pytest.mark.parametrize("name", ["mnist-17", "mnist-49", "optdigits-17", "optdigits-49"])
-def test_two_classes_of_digits(real, name):
-    base, _, digits = name.partition("-")
-    whole = real(base)
-    data = real(name)
-    labels = [int(d) for d in digits]
-    for part in ("train", "test"):
-        keep = np.isin(getattr(whole, f"y_{part}"), labels)
-        np.testing.assert_array_equal(
-            getattr(data, f"y_{part}"), getattr(whole, f"y_{part}")[keep]
-        )
-        np.testing.assert_array_equal(
-            getattr(data, f"X_{part}"), getattr(whole, f"X_{part}")[keep]
-        )
-    assert data.classes.tolist() == labels
+def test_two_classes_of_digits(real):
+    for name in ["mnist-17", "mnist-49", "optdigits-17", "optdigits-49"]:
+        base, _, digits = name.partition("-")
+        whole = real(base)
+        data = real(name)
+        labels = [int(d) for d in digits]
+        for part in ("train", "test"):
+            keep = np.isin(getattr(whole, f"y_{part}"), labels)
+            np.testing.assert_array_equal(
+                getattr(data, f"y_{part}"), getattr(whole, f"y_{part}")[keep]
+            )
+            np.testing.assert_array_equal(
+                getattr(data, f"X_{part}"), getattr(whole, f"X_{part}")[keep]
+            )
+        assert data.classes.tolist() == labels
 
 
 def test_letters_a_and_b(real):

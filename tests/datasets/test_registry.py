@@ -11,13 +11,6 @@ from mddf.datasets._registry import SPECS, resolve
 DOCS = Path(__file__).parents[2] / "docs" / "data-set-list.md"
 
 
-def test_names_are_sorted_and_ours_to_change():
-    all_names = names()
-    assert all_names == sorted(set(all_names))
-    all_names.clear()
-    assert names()
-
-
 def test_names_of_a_task():
     assert set(names("regression")) | set(names(task="classification")) == set(names())
     assert len(names("regression")) >= 8
@@ -37,46 +30,6 @@ def test_unknown_name_suggests_the_nearest():
     ]:
         with pytest.raises(ValueError, match=rf"names\(\), got '{name}'; did you mean .*{hint}"):
             resolve(name, {})
-
-
-def test_unknown_name_without_a_similar_one():
-    for name in ["qqqq", ""]:
-        with pytest.raises(ValueError, match=rf"names\(\), got '{name}'$"):
-            resolve(name, {})
-
-
-def test_name_that_is_not_text():
-    with pytest.raises(TypeError, match=r"name must be a string.*got 3"):
-        resolve(3, {})
-
-
-def test_unknown_option():
-    with pytest.raises(TypeError, match="'horse' must be one of 'target', got 'variant'"):
-        resolve("horse", {"variant": "full"})
-    with pytest.raises(TypeError, match="'adult' must be one of none, got 'target'"):
-        resolve("adult", {"target": "sex"})
-
-
-def test_unknown_value_of_an_option():
-    for value in ["whole", None, ["full"], 0]:
-        message = re.escape(
-            f"variant of data set 'bank' must be one of 'full', 'additional', got {value!r}"
-        )
-        with pytest.raises(ValueError, match=message):
-            resolve("bank", {"variant": value})
-
-
-def test_options_go_together():
-    spec, _ = resolve("bank", {"variant": "additional", "unknown_as_missing": True})
-    assert spec.rows == 41188
-    assert spec.parts[0].missing == 12718
-    assert spec.format.missing == "unknown"
-
-
-def test_every_option_has_a_default_that_changes_nothing():
-    for spec in SPECS.values():
-        defaults = {option: values[0] for option, values in spec.options.items()}
-        assert resolve(spec.name, defaults)[0] is spec
 
 
 def test_every_set_is_described():

@@ -23,18 +23,6 @@ def test_protein():
     assert parsed.feature_names == ("x1", "x2", "x3", "x4")
 
 
-def test_sensit(tmp_path, monkeypatch):
-    monkeypatch.setitem(SPECS, "sensit", small_svmlight("sensit"))
-    (tmp_path / "sensit").mkdir()
-    train = b"1 1:-1 2:.5 3:0 4:1e-1 \n2 1:1\n3 2:-0.25 # a comment\n3 4:2\n"
-    (tmp_path / "sensit" / "combined").write_bytes(train)
-    (tmp_path / "sensit" / "combined.t").write_bytes(b"3 1:1\n1 1:2\n2 1:3\n")
-    data = load("SENSIT", data_home=tmp_path, download=False)
-    assert data.X_train.tolist()[0] == [-1, 0.5, 0, 0.1]
-    assert data.y_train.tolist() == [1, 2, 3, 3]
-    assert data.y_test.tolist() == [3, 1, 2]
-
-
 def test_sizes_of_the_real_sets():
     assert [part.rows for part in SPECS["protein"].parts] == [17766, 6621]
     assert SPECS["protein"].format.n_features == 357
@@ -52,39 +40,3 @@ def test_a_made_file_is_not_the_real_set(tmp_path):
         (tmp_path / "protein" / name).write_bytes(content)
     with pytest.raises(DataFileError, match="must have training rows 17766, got 4"):
         load("protein", data_home=tmp_path, download=False)
-
-
-def test_refused():
-    for line, message in [
-        (b"1 5:1\n", "svmlight text of 4 features"),
-        (b"1 0:1\n", "svmlight text of 4 features"),
-        (b"1 99999999999999999999:1\n", "svmlight text of 4 features"),
-        (b"1 1:one\n", "svmlight text of 4 features"),
-        (b"1 2:1 1:1\n", "svmlight text of 4 features"),
-        (b"<html>\n", "svmlight text of 4 features"),
-        (b"1,2,3\n", "svmlight text of 4 features"),
-        (b"\xff\xfe\n", "svmlight text of 4 features"),
-        (b"3 1:1\n", "protein, row 4: label must be one of 0, 1, 2, got '3'"),
-        (b"0.5 1:1\n", "label must be one of 0, 1, 2, got '0.5'"),
-        (b"nan 1:1\n", "label must be one of 0, 1, 2, got 'nan'"),
-    ]:
-        content = CONTENT | {"protein": PROTEIN_TRAIN + line}
-        with pytest.raises(DataFileError, match=message):
-            parse(small_svmlight("protein"), content)
-
-
-def test_values_that_are_no_numbers():
-    for value, message in [
-        (b"nan", "missing cells 0, got 1"),
-        (b"inf", "infinite cells 0, got 1"),
-    ]:
-        spec = small_svmlight("protein")
-        content = CONTENT | {"protein": PROTEIN_TRAIN.replace(b"0.5", value)}
-        with pytest.raises(DataFileError, match=message):
-            check(spec, parse(spec, content))
-
-
-def test_empty_file():
-    spec = small_svmlight("protein")
-    with pytest.raises(DataFileError, match=r"protein|rows"):
-        check(spec, parse(spec, CONTENT | {"protein": b""}))

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from mddf.datasets import DataFileError
 from mddf.datasets._io.parsed import check
 from mddf.datasets._io.spec import File, Part, Spec, Table
-from mddf.datasets._io.tables import as_integers, natural_order, parse, read_rows
-from mddf.datasets._registry import SPECS
+from mddf.datasets._io.tables import natural_order, parse
 
 PLAIN = Table(("id", "size", "colour", "class"), label="class", drop=("id",))
 MIXED = replace(PLAIN, categorical=("colour",), missing="?")
@@ -56,140 +55,15 @@ def test_integer_labels():
     assert parsed.blocks[0].y.dtype.kind == "i"
 
 
-def test_unknown_label_names_file_line_and_label():
-    with pytest.raises(
-        DataFileError, match=r"file0, line 3: label must be one of no, yes, got 'm"
-    ):
-        parse_text(MIXED, "1,1,red,no\n\n2,1,red,maybe\n")
-
-
 def test_wrong_number_of_columns_names_file_and_line():
     with pytest.raises(DataFileError, match=r"file0, line 2: must have 4 columns, got 5"):
         parse_text(MIXED, "1,1,red,no\n2,1,red,blue,yes\n")
-
-
-def test_word_in_a_column_of_numbers():
-    with pytest.raises(DataFileError, match=r"file0, line 2: column 'size' must be a .*'big'"):
-        parse_text(MIXED, "1,1,red,no\n2,big,red,yes\n")
-
-
-def test_missing_word_without_known_missing_words():
-    with pytest.raises(DataFileError, match="column 'size' must be a number, got '\\?'"):
-        parse_text(replace(MIXED, missing=None), "1,?,red,no\n")
-
-
-@pytest.mark.parametrize("text", ["", "\n\n", "|comment\n"])
-def test_no_rows(text):
-    with pytest.raises(DataFileError, match="file0: must hold rows, got none"):
-        parse_text(replace(MIXED, comment="|"), text)
-
-
-def test_bytes_that_are_no_text():
-    with pytest.raises(DataFileError, match="a: must be text"):
-        parse(made(MIXED), {"a": b"1,1,\xff,no\n"})
-
-
-def test_comment_suffix_and_blanks():
-    table = replace(MIXED, comment="|", label_suffix=".")
-    parsed = parse_text(table, "|cross validator\n1, 2,  red, no.\n2 ,3,red , yes\n\n")
-    assert parsed.blocks[0].y.tolist() == [NO, YES]
-    assert parsed.categories == {"colour": ("red",)}
-
-
-def test_runs_of_blanks():
-    parsed = parse_text(replace(MIXED, delimiter=None), "  1 2   red no \n2\t3 blue yes\n")
-    assert parsed.blocks[0].X.tolist() == [[2, 1], [3, 0]]
-
-
-def test_quotes_among_blanks():
-    parsed = parse_text(replace(PLAIN, delimiter=None, drop=("id", "colour")),
-                        '1 2\t"dark red" no\n2 3 blue yes\n')  # fmt: skip
-    assert parsed.blocks[0].X.tolist() == [[2], [3]]
-
-
-def test_quotes_and_header():
-    table = replace(MIXED, header=True)
-    parsed = parse_text(table, 'id,size,"colour",class\n1,2,"dark, red",no\n')
-    assert parsed.categories == {"colour": ("dark, red",)}
-    with pytest.raises(DataFileError, match="must name the columns id, size, colour, class, got"):
-        parse_text(table, "id,size,class,colour\n1,2,no,red\n")
-    with pytest.raises(DataFileError, match="got an empty file"):
-        parse_text(table, "")
-
-
-def test_quote_that_never_ends():
-    with pytest.raises(DataFileError, match=r"file0, line \d"):
-        parse_text(MIXED, '1,1,"red,no\n2,1,red,yes\n')
-
-
-def test_letter_case():
-    parsed = parse_text(replace(MIXED, lower=True), "1,1,RED,No\n2,1,red,YES\n")
-    assert parsed.categories == {"colour": ("red",)}
-    assert parsed.blocks[0].y.tolist() == [NO, YES]
-
-
-def test_broken_record_is_joined():
-    table = replace(MIXED, rejoin=True)
-    parsed = parse_text(table, "1,1,\nred,no\n2,\n2,\nblue,yes\n")
-    assert parsed.blocks[0].X.tolist() == [[1, 1], [2, 0]]
-    with pytest.raises(DataFileError, match="line 1: must have 4 columns, got 2"):
-        parse_text(table, "1,1\nred,no\n")
-    with pytest.raises(DataFileError, match="line 1: must have 4 columns, got 3"):
-        parse_text(MIXED, "1,1,\nred,no\n")
-
-
-def test_line_numbers_after_a_joined_record():
-    rows = read_rows(b"1,1,\nred,no\n\n2,2,blue,yes\n", "a", replace(MIXED, rejoin=True))
-    assert [line for line, _ in rows] == [1, 4]
-
-
-def test_rows_without_a_label():
-    text = "1,1,red,no\n2,1,red,?\n"
-    assert len(parse_text(replace(MIXED, skip_unlabelled=True), text).blocks[0].y) == 1
-    with pytest.raises(DataFileError, match=r"label must be one of no, yes, got '\?'"):
-        parse_text(MIXED, text)
 
 
 def test_zero_for_a_missing_value():
     table = replace(PLAIN, drop=("id", "colour"), zero_missing=("size",))
     X = parse_text(table, "1,0,x,no\n2,0.0,x,no\n0,3,x,yes\n").blocks[0].X
     np.testing.assert_array_equal(X, [[np.nan], [np.nan], [3]])
-
-
-def test_declared_order():
-    table = replace(MIXED, levels={"colour": ("red", "green", "blue")})
-    parsed = parse_text(table, "1,1,blue,no\n2,1,red,yes\n")
-    assert parsed.categories == {"colour": ("red", "green", "blue")}
-    assert parsed.ordered == ("colour",)
-    assert parsed.blocks[0].X[:, 1].tolist() == [2, 0]
-    with pytest.raises(
-        DataFileError, match="column 'colour' must be one of red, green, blue, got"
-    ):
-        parse_text(table, "1,1,pink,no\n")
-
-
-@pytest.mark.parametrize(
-    ("levels", "expected"),
-    [
-        (("1", "2"), (1, 2)),
-        (("1.0", "2.", "-3.00"), (1, 2, -3)),
-        (("1", "1.0"), ("1", "1.0")),
-        (("1", "2.5"), ("1", "2.5")),
-        (("1", "more"), ("1", "more")),
-    ],
-)
-def test_integer_categories(levels, expected):
-    assert as_integers(levels) == expected
-
-
-def test_ranges_are_in_order():
-    assert natural_order({"10-14", "5-9", "0-4", "none", "more than 9"}) == (
-        "0-4",
-        "5-9",
-        "10-14",
-        "more than 9",
-        "none",
-    )
 
 
 @given(st.sets(st.text("0123456789-. ab٣", max_size=6)))
@@ -255,12 +129,3 @@ class TestCheck:
         parsed.blocks[0].X = parsed.blocks[0].X[:, :1]
         with pytest.raises(DataFileError, match="must have columns 2, got 1"):
             check(made(MIXED), parsed)
-
-
-def test_declared_columns_exist():
-    for spec in SPECS.values():
-        table = spec.format
-        if isinstance(table, Table):
-            assert len(set(table.columns)) == len(table.columns), spec.name
-            mentioned = {table.label, *table.drop, *table.categorical, *table.levels}
-            assert mentioned <= set(table.columns), spec.name

@@ -1,17 +1,13 @@
 """Parameters that are counts, shares or seconds refuse True and False."""
 
 import importlib
-import inspect
 
 import numpy as np
 import pytest
-from mddf.baselines import AdaBoostClassifier, DeepBoostClassifier, LPBoostClassifier
 from sklearn.utils._param_validation import Interval
 
 from mddf import GradientBoostingRegressor, RandomForestRegressor
-from mddf.analysis import adaboost_training_bounds, finite_class_margin_bound
 
-PACKAGES = ["mddf", "mddf.analysis", "mddf.baselines", "mddf.explain", "mddf.export"]
 ESTIMATORS = [
     value
     for package in ("mddf", "mddf.baselines")
@@ -20,18 +16,18 @@ ESTIMATORS = [
 ]
 
 
-@pytest.mark.parametrize("Estimator", ESTIMATORS, ids=lambda Estimator: Estimator.__name__)
-def test_numbers_are_no_booleans(Estimator):
-    numbers = [
-        name
-        for name, allowed in Estimator._parameter_constraints.items()
-        if any(isinstance(kind, Interval) for kind in allowed) and "boolean" not in allowed
-    ]
-    assert numbers
-    for name in numbers:
-        for value in (True, np.True_, float("nan"), np.float32("nan"), -np.inf):
-            with pytest.raises(ValueError, match=name):
-                Estimator(**{name: value}).fit(np.eye(4), [0, 1, 0, 1])
+def test_numbers_are_no_booleans():
+    for Estimator in ESTIMATORS:
+        numbers = [
+            name
+            for name, allowed in Estimator._parameter_constraints.items()
+            if any(isinstance(kind, Interval) for kind in allowed) and "boolean" not in allowed
+        ]
+        assert numbers
+        for name in numbers:
+            for value in (True, np.True_, float("nan"), np.float32("nan"), -np.inf):
+                with pytest.raises(ValueError, match=name):
+                    Estimator(**{name: value}).fit(np.eye(4), [0, 1, 0, 1])
 
 
 def test_numbers_of_numpy_are_numbers():
@@ -57,26 +53,3 @@ def test_a_list_of_booleans_is_a_mask_of_categories():
     )
     again = RandomForestRegressor(2, categorical_features=[0], random_state=0).fit(X, X[:, 1])
     assert np.array_equal(model.predict(X), again.predict(X))
-
-
-def test_bounds_refuse_booleans_and_other_algorithms():
-    with pytest.raises(ValueError, match="rho"):
-        finite_class_margin_bound([0.5], True, 3)
-    X = np.random.default_rng(0).normal(size=(40, 2))
-    y = X[:, 0] > 0
-    history = AdaBoostClassifier(3, random_state=0).fit(X, y).history_
-    expected = adaboost_training_bounds(history["weighted_error"])
-    assert adaboost_training_bounds(history) == expected
-    for Boosting in (DeepBoostClassifier, LPBoostClassifier):
-        other = Boosting(n_estimators=3, random_state=0).fit(X, y).history_
-        with pytest.raises(ValueError, match="must come from an AdaBoost"):
-            adaboost_training_bounds(other)
-
-
-def test_dir_has_no_helpers():
-    for package in (*PACKAGES, "mddf.datasets"):
-        module = importlib.import_module(package)
-        public = {name for name in dir(module) if not name.startswith("_")}
-        assert set(module.__all__) <= public
-        undocumented = public - set(module.__all__)
-        assert all(inspect.ismodule(getattr(module, name)) for name in undocumented)

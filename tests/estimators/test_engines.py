@@ -122,20 +122,6 @@ def assert_errors_arrive(engine):
     assert not hasattr(model, "classes_")
 
 
-@pytest.mark.slow
-def test_a_small_cascade_on_ray(many_rows, ray):
-    X, y = three_classes()
-    forests = ["random", DecisionTreeClassifier()]
-    model = GCForestClassifier(1, n_estimators=2, forests=forests, cv=2, random_state=0)
-
-    def bits():
-        model.fit(X, y)
-        return [model.predict_proba(X), model.oof_probabilities_]
-
-    assert_same_bits(bits, "ray", -1)
-    assert_errors_arrive("ray")
-
-
 # A cluster that grows has one thread, too.
 @pytest.mark.slow
 @pytest.mark.parametrize("n_workers", [1, 0])

@@ -51,36 +51,6 @@ def test_groups_match_the_splits(kind, patients):
     np.testing.assert_array_equal(routed.predict_proba(X), expected)
 
 
-def test_leaves_are_judged_by_other_groups():
-    rng = np.random.default_rng(1)
-    groups = np.repeat(np.arange(100), 4)
-    X = rng.normal(size=(100, 4))[groups] + 0.01 * rng.normal(size=(400, 4))
-    y = (X[::4, 0] > 0)[groups] ^ (rng.random(100) < 0.4)[groups]
-    folds = list(GroupKFold(5).split(X, y, groups))
-    options = {"n_estimators": 20, "members": ["random"], "random_state": 0}
-    leaves = [
-        DeepForestClassifier(1, cv=cv, **options).fit(X, y, groups=fit_groups).min_samples_leaf_
-        for cv, fit_groups in ((5, groups), (GroupKFold(5), groups), (folds, None), (5, None))
-    ]
-    # Rows of one's own group favour leaves of single rows.
-    assert leaves == [{"random": 5}] * 3 + [{"random": 1}]
-
-
-def test_groups_of_small_classes():
-    """All classes have fewer samples than folds, which gives the same as without groups."""
-    X, y, groups = np.random.default_rng(0).normal(size=(12, 2)), np.arange(12) // 3, np.arange(12)
-    for Cascade in CASCADES:
-        model = Cascade(1, n_estimators=2, random_state=0).fit(X, y, groups=groups // 2)
-        assert model.predict_proba(X).shape == (12, 4)
-
-
-@pytest.mark.parametrize("kind", [MDDFClassifier, GCForestClassifier])
-def test_layer_features_of_groups(kind, patients):
-    X, y, groups = patients
-    features = cascade(kind, GroupKFold(4)).fit_transform(X, y, groups=groups)
-    assert np.mean(features.argmax(axis=1) == y) < 0.7
-
-
 @pytest.mark.parametrize("kind", CASCADES)
 def test_pipelines_and_searches_pass_groups_on(kind, patients):
     X, y, groups = patients
@@ -116,14 +86,6 @@ def test_integer_cv_requests_groups_through_metadata_routing(patients):
                     piped.fit(X, y, groups=groups)
                 piped.fit(X, y)
             assert (oof_accuracy(piped[-1], y) < 0.7) == honest
-
-
-def test_explicit_group_requests_take_precedence():
-    with config_context(enable_metadata_routing=True):
-        model = cascade(MDDFClassifier, GroupKFold(4)).set_fit_request(groups="patients")
-        assert model.get_metadata_routing().fit.requests["groups"] == "patients"
-        renamed = cascade(MDDFClassifier, GroupKFold(4).set_split_request(groups="patients"))
-        assert renamed.get_metadata_routing().fit.requests["groups"] == "patients"
 
 
 def test_groups_that_do_not_do(patients):

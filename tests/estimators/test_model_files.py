@@ -1,6 +1,5 @@
 """Files of `mddf.save`: whole, checked, the same bytes for the same model."""
 
-import re
 import struct
 import subprocess
 import sys
@@ -10,11 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GroupKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer
 from small_models import labels, models, says, table, targets
 
 import mddf
@@ -63,29 +59,6 @@ def test_fingerprints_tell_models_apart(forest):
     assert mddf.fingerprint(clone(forest)) != mddf.fingerprint(forest)
     same = clone(forest).fit(X, labels()).set_params(n_jobs=2)
     assert mddf.fingerprint(same) == mddf.fingerprint(forest)
-
-
-def test_pipelines_and_parts_of_scikit_learn(tmp_path):
-    pytest.importorskip("skops.io", reason='needs "mddf[skops]"')
-    X = table("numbers")
-    steps = [SimpleImputer(), StandardScaler(), HistGradientBoostingClassifier(max_iter=3)]
-    for model in (
-        make_pipeline(*steps),
-        make_pipeline(*steps[:2], RandomForestClassifier(3, random_state=0)),
-        MDDFClassifier(1, n_estimators=1, forests=["random", steps[-1]], cv=2, random_state=0),
-    ):
-        model.fit(X, labels())
-        mddf.save(model, tmp_path / "a.mddf")
-        first = (tmp_path / "a.mddf").read_bytes()
-        mddf.save(model, tmp_path / "a.mddf")
-        assert (tmp_path / "a.mddf").read_bytes() == first
-        try:
-            again = mddf.load(tmp_path / "a.mddf")
-        except ValueError as error:
-            names = re.findall(r"'([\w.]+)'", str(error).partition("trusted=")[2])
-            assert any("_hist_gradient_boosting" in name for name in names)
-            again = mddf.load(tmp_path / "a.mddf", trusted=names)
-        assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
 def test_splitters_need_no_trust_and_functions_do(tmp_path):

@@ -7,7 +7,6 @@ from mddf.baselines import GCForestClassifier
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import log_loss
-from sklearn.model_selection import TimeSeriesSplit
 
 from mddf import (
     DeepForestClassifier,
@@ -16,7 +15,6 @@ from mddf import (
     GradientBoostingRegressor,
     MDDFClassifier,
     RandomForestClassifier,
-    RandomForestRegressor,
     TimeOrder,
     by_columns,
 )
@@ -101,19 +99,6 @@ def test_out_of_fold_loss_is_near_the_loss_of_the_future():
     assert losses["independent"][0] < claimed
 
 
-@pytest.mark.parametrize("kind", [*CASCADES, DeepForestRegressor])
-def test_a_splitter_of_scikit_learn_is_the_same(kind):
-    X, y = drifting()
-    y = y if kind is not DeepForestRegressor else X[:, 0] * X[:, 1]
-    options = {} if kind in CASCADES[:2] else {"members": ["random", "linear"]}
-    models = [
-        kind(2, n_estimators=5, cv=cv, random_state=0, **options).fit(X, y)
-        for cv in (TimeOrder(n_splits=3, gap=2), TimeSeriesSplit(3, gap=2))
-    ]
-    expected, result = (model.predict(X) for model in models)
-    np.testing.assert_array_equal(expected, result)
-
-
 def test_the_predicting_model_is_fitted_on_all_rows():
     """Boosted trees usually keep the models of folds; here they are refitted."""
     X, y = drifting()
@@ -125,20 +110,6 @@ def test_the_predicting_model_is_fitted_on_all_rows():
     fold_model = cascade(DeepForestClassifier, refit=False, members=["random"]).fit(X, y)
     (member,) = fold_model._fitted.stages[0].members
     assert sum(block.n_trees for block in member.models) == 10
-
-
-def test_intervals_are_of_rows_with_a_past():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(600, 3))
-    y = X[:, 0] + rng.normal(size=600)
-    members = [("forest", RandomForestRegressor(20, min_samples_leaf=5, random_state=0))]
-    model = DeepForestRegressor(1, members=members, cv=TimeOrder(), random_state=0)
-    model.fit(X[:400], y[:400])
-    assert np.isnan(model.oof_prediction_).sum() == model.n_without_oof_
-    assert model._errors[0].n == 400 - model.n_without_oof_
-    for adaptive in (False, True):
-        low, high = model.predict_interval(X[400:], 0.8, adaptive=adaptive).T
-        assert 0.7 < np.mean((low < y[400:]) & (y[400:] < high)) < 0.9
 
 
 @pytest.mark.parametrize("early_stopping", ["auto", True])
@@ -163,12 +134,6 @@ def test_boosting_holds_groups_out_together():
     honest = GradientBoostingClassifier(**options).fit(X, y, groups=groups)
     assert honest.validation_score_.max() < -0.6
     assert GradientBoostingClassifier(**options).fit(X, y).validation_score_.max() > -0.4
-
-
-def test_the_number_of_layers_is_chosen_by_the_last_fold():
-    X, y = drifting()
-    model = cascade(MDDFClassifier, keep_layers="held-out").fit(X, y)
-    assert "layers scored best on 40 held-out samples" in model.stop_reason_
 
 
 def visits(n=400):
@@ -239,10 +204,3 @@ def test_days_are_a_feature_only_where_they_predict_later_rows(model, tmp_path):
     assert names(clone(model).set_params(cv=TimeOrder()).fit(X, y)) == [*parts, "day.days"]
     assert names(in_order.fit(X, X["a"])) == parts
     assert names(clone(model).fit(X, y)) == parts
-
-
-def test_a_bad_choice_of_the_feature():
-    X, y = visits(60)
-    model = GradientBoostingRegressor(max_iter=2, cv=TimeOrder("day", as_feature="no"))
-    with pytest.raises(ValueError, match="as_feature must be True or False, got 'no'"):
-        model.fit(X, y)

@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
-from made_models import TABLES, frame_table, labels_of, number_table
-from mddf.baselines import AdaBoostClassifier, GCForestClassifier
-from sklearn.linear_model import LogisticRegression
+from made_models import TABLES, labels_of, number_table
+from mddf.baselines import GCForestClassifier
 from walks import numbers, walk
 
 from mddf import (
     CompletelyRandomForestClassifier,
-    DeepForestClassifier,
     MDDFClassifier,
     RandomForestClassifier,
 )
@@ -21,13 +19,15 @@ def predicted(trees, rows):
 
 
 @pytest.mark.parametrize("Forest", [RandomForestClassifier, CompletelyRandomForestClassifier])
-@pytest.mark.parametrize("kind", TABLES)
-def test_forests_walked_by_hand(Forest, kind):
-    X = TABLES[kind]()
-    forest = Forest(7, min_samples_leaf=2, random_state=0).fit(X, labels_of(X))
-    trees = tree_arrays(forest)
-    assert len(trees) == 7
-    assert np.allclose(predicted(trees, numbers(forest, X)), forest.predict_proba(X), atol=1e-8)
+def test_forests_walked_by_hand(Forest):
+    for kind in TABLES:
+        X = TABLES[kind]()
+        forest = Forest(7, min_samples_leaf=2, random_state=0).fit(X, labels_of(X))
+        trees = tree_arrays(forest)
+        assert len(trees) == 7
+        assert np.allclose(
+            predicted(trees, numbers(forest, X)), forest.predict_proba(X), atol=1e-8
+        )
 
 
 @pytest.mark.parametrize("kind", ["numbers", "frame"])
@@ -55,30 +55,6 @@ def test_layers_walked_by_hand(kind):
     assert max(tree.feature.max() for tree in both) >= X.shape[1]
 
 
-def test_deep_forests():
-    X = frame_table()
-    model = DeepForestClassifier(
-        n_estimators=3, members=["random", "completely-random", "linear"], random_state=0
-    ).fit(X, labels_of(X))
-    rows = numbers(model, X)
-    first = next(model._fitted_stages().run(model._encode(X).block(0, len(X)))).vectors
-    for i, member in enumerate(model._fitted.stages[0].members):
-        if member.has_trees:
-            assert np.allclose(predicted(tree_arrays(model, layer=0, forest=i), rows), first[i])
-
-
-def test_inner_values_come_from_training_or_from_the_passed_rows():
-    X = number_table()
-    forest = RandomForestClassifier(2, bootstrap=False, random_state=0).fit(X, labels_of(X))
-    tree, of_rows = tree_arrays(forest)[0], tree_arrays(forest, X=X)[0]
-    inner = tree.children_left != -1
-    assert tree.n_node_samples is None
-    assert np.array_equal(tree.weighted_n_node_samples, of_rows.n_node_samples)
-    assert np.allclose(tree.value, of_rows.value, rtol=1e-12)
-    few = tree_arrays(forest, X=X[:1])[0]
-    assert np.isnan(few.value[inner & (few.n_node_samples == 0)]).all()
-
-
 def test_arrays_of_a_cascade_count_rows_at_later_layers():
     X = number_table()
     model = GCForestClassifier(2, n_estimators=1, cv=2, early_stopping=False, random_state=0)
@@ -88,31 +64,3 @@ def test_arrays_of_a_cascade_count_rows_at_later_layers():
         assert all(tree.n_node_samples[0] == len(X) for tree in trees)
         features = {feature for tree in trees for feature in tree.feature if feature >= 0}
         assert max(features) < X.shape[1] + (8 * 3 if layer else 0)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"layer": 3}, "layer must be"),
-        ({"layer": None}, "layer"),
-        ({"layer": 0, "forest": 9}, "forest must"),
-    ],
-)
-def test_refusals_of_cascades(options, message):
-    X = number_table()
-    model = MDDFClassifier(2, n_estimators=1, cv=2, early_stopping=False).fit(X, labels_of(X))
-    with pytest.raises(ValueError, match=message):
-        tree_arrays(model, **options)
-
-
-def test_other_refusals():
-    X, y = number_table(), labels_of(number_table())
-    with pytest.raises(ValueError, match="layer must be None for a forest"):
-        tree_arrays(RandomForestClassifier(1).fit(X, y), layer=0)
-    with pytest.raises(TypeError, match="model must be a forest of mddf"):
-        tree_arrays(AdaBoostClassifier(2).fit(X, y))
-    external = MDDFClassifier(1, forests=["random", LogisticRegression()], n_estimators=1, cv=2)
-    external.fit(X, y)
-    assert len(tree_arrays(external, layer=0, forest=0)) == 2
-    with pytest.raises(TypeError, match=r"only forests of mddf .* forest=\[\d"):
-        tree_arrays(external, layer=0)

@@ -52,21 +52,6 @@ def test_a_slow_twin(forest):
     assert result.feature_names.tolist() == list(GROUPS)
 
 
-def test_groups_of_one_column_are_the_columns(forest):
-    expected = importances(forest, X, Y, max_samples=100, **OPTIONS)
-    groups = {f"column {number}": [number] for number in range(5)}
-    result = importances(forest, X, Y, max_samples=100, column_groups=groups, **OPTIONS)
-    np.testing.assert_array_equal(result.importances_mean, expected.importances_mean)
-    np.testing.assert_array_equal(result.importances_std, expected.importances_std)
-
-
-def test_columns_with_the_same_information_are_needed_together(forest):
-    alone = importances(forest, X, Y, **OPTIONS).importances_mean
-    together = importances(forest, X, Y, column_groups=GROUPS, **OPTIONS).importances_mean
-    assert together[0] > 1.2 * (alone[0] + alone[1])
-    assert abs(together[2]) < 0.05
-
-
 def mixed_frame():
     return pd.DataFrame(
         {
@@ -117,9 +102,3 @@ def test_refusals(forest):
     ]:
         with pytest.raises(ValueError, match=message):
             importances(forest, X, Y, column_groups=groups, **OPTIONS)
-
-
-@pytest.mark.parametrize("kind", ["held-out", "impurity"])
-def test_other_kinds_have_no_groups(forest, kind):
-    with pytest.raises(ValueError, match=r"^column_groups needs kind='permutation', .* got '"):
-        importances(forest, X, Y, kind=kind, column_groups=GROUPS)

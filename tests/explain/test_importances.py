@@ -11,7 +11,6 @@ from walks import numbers, walk
 from mddf import (
     MDDFClassifier,
     RandomForestClassifier,
-    RandomForestRegressor,
     by_columns,
 )
 from mddf.explain import importances, tree_arrays
@@ -117,36 +116,3 @@ def test_refusals():
         importances(external.fit(X, y), X, y, kind="held-out")
     with pytest.raises(TypeError, match="in memory, got a table of by_columns"):
         importances(forest, by_columns(X), y, kind="permutation")
-
-
-@pytest.mark.parametrize("kind", ["held-out", "permutation"])
-def test_targets_that_do_not_fit(kind):
-    X, y = number_table(), labels_of(number_table())
-    words = np.array(["a", "b", "c"], object)[y]
-    forest, of_words = (RandomForestClassifier(2).fit(X, labels) for labels in (y, words))
-    regression = RandomForestRegressor(2).fit(X, X[:, 0])
-    two = RandomForestRegressor(2).fit(X, X[:, :2])
-    column = X[:, 0]
-    for model, targets, message in [
-        (forest, np.tile(y, 2), r"y .*numbers of samples: \[120, 240\]"),
-        (forest, y[:7], r"y .*numbers of samples: \[120, 7\]"),
-        (forest, y + 7, r"y must hold labels seen in fit, .* got \[7, 8, 9\]"),
-        (forest, np.where(y == 0, np.nan, y), r"y must hold labels .* got \[nan\]"),
-        (forest, np.column_stack([y, y]), r"y should be a 1d array, .* \(120, 2\)"),
-        (of_words, np.where(y == 0, None, words), "y must have a label .* got None"),
-        (of_words, np.where(y == 0, 7, words), r"y must hold labels .* got \[7\]"),
-        (regression, np.tile(column, 2), r"y .*numbers of samples: \[120, 240\]"),
-        (regression, X[:, :2], "y must have as many outputs as in fit, 1, got 2"),
-        (two, column, "y must have as many outputs as in fit, 2, got 1"),
-        (regression, np.where(column > 0, np.nan, column), "y contains NaN"),
-        (regression, np.where(column > 0, np.inf, column), "y contains infinity"),
-        (regression, ["x"] * 120, "y cannot be used: .*'x'"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            importances(model, X, targets, kind=kind)
-    for model, targets in [(forest, y), (regression, column)]:
-        flat, tall = (
-            importances(model, X, y_test, kind=kind, random_state=0).importances_mean
-            for y_test in (targets, targets[:, None])
-        )
-        assert np.array_equal(flat, tall)

@@ -13,7 +13,7 @@ from mddf import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from mddf.explain import ImportancesDisplay, importances
+from mddf.explain import importances
 
 N_TRAIN, N_TEST, N_SIGNAL = 300, 1500, 2
 NOISE = slice(N_SIGNAL, None)
@@ -86,15 +86,6 @@ def test_noise_has_mean_zero(models):
             assert_noise_has_mean_zero(permuted(models[kind], X_TEST, y, **options), 15)
 
 
-def test_noise_has_mean_zero_with_weights(models):
-    for max_samples in [300]:
-        for kind, scoring in [c for c in CASES if c[1] is not plain_accuracy]:
-            y = TARGETS[kind][N_TRAIN:]
-            options = {"max_samples": max_samples, "scoring": scoring, "n_repeats": 15}
-            result = permuted(models[kind], X_TEST, y, sample_weight=WEIGHT, **options)
-            assert_noise_has_mean_zero(result, 15)
-
-
 @pytest.mark.parametrize("max_samples", [1, 2, 400])
 @pytest.mark.parametrize("weight", [None, WEIGHT])
 def test_a_slow_twin(max_samples, weight, models):
@@ -134,22 +125,6 @@ def test_rows_without_weight_do_not_count(models):
     np.testing.assert_allclose(
         constant.importances_mean, permuted(model, X_TEST, y).importances_mean, atol=1e-12
     )
-
-
-@pytest.mark.parametrize(
-    "scoring", [["accuracy", "neg_log_loss"], {"a": "accuracy", "b": "roc_auc_ovr"}]
-)
-def test_several_scorers(scoring, models):
-    model, y = models["classes"], LABELS[N_TRAIN:]
-    result = permuted(model, X_TEST, y, scoring=scoring, max_samples=300)
-    names = scoring if isinstance(scoring, dict) else dict(zip(scoring, scoring, strict=True))
-    assert list(result) == list(names)
-    for name, scorer in names.items():
-        alone = permuted(model, X_TEST, y, scoring=scorer, max_samples=300)
-        np.testing.assert_array_equal(result[name].importances_mean, alone.importances_mean)
-        assert result[name].measure == f"fall of {name} if shuffled"
-        assert_noise_has_mean_zero(result[name], 5)
-        assert ImportancesDisplay(found=result[name]).found is result[name]
 
 
 def mixed_frame(n):

@@ -18,19 +18,21 @@ def data():
     return X, np.ldexp(y, 300)
 
 
-@pytest.mark.parametrize("method", ["tree", "permutation"])
-@pytest.mark.parametrize("n_outputs", [1, 2])
-def test_contributions_add_up(method, n_outputs, data):
-    shap = pytest.importorskip("shap", reason='needs "mddf[explain]"')
-    X, y = data
-    many = y if n_outputs == 1 else np.column_stack([y, np.nan_to_num(X[:, 0])])
-    forest = RandomForestRegressor(5, max_depth=4, random_state=0).fit(X, many)
-    explanation = shap_values(forest, X[:20], background=X[:60], method=method)
-    assert explanation.values.shape == ((20, 6) if n_outputs == 1 else (20, 6, 2))
-    np.testing.assert_allclose(
-        explanation.values.sum(axis=1) + explanation.base_values, forest.predict(X[:20]), rtol=1e-6
-    )
-    assert isinstance(explanation, shap.Explanation)
+def test_contributions_add_up(data):
+    for method in ["tree", "permutation"]:
+        for n_outputs in [1, 2]:
+            shap = pytest.importorskip("shap", reason='needs "mddf[explain]"')
+            X, y = data
+            many = y if n_outputs == 1 else np.column_stack([y, np.nan_to_num(X[:, 0])])
+            forest = RandomForestRegressor(5, max_depth=4, random_state=0).fit(X, many)
+            explanation = shap_values(forest, X[:20], background=X[:60], method=method)
+            assert explanation.values.shape == ((20, 6) if n_outputs == 1 else (20, 6, 2))
+            np.testing.assert_allclose(
+                explanation.values.sum(axis=1) + explanation.base_values,
+                forest.predict(X[:20]),
+                rtol=1e-6,
+            )
+            assert isinstance(explanation, shap.Explanation)
 
 
 def test_shapley_values_equal_those_for_scikit_learns_forest():

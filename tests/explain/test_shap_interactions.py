@@ -182,18 +182,6 @@ def test_target_statistics_of_pairs_are_shared_by_both_columns():
     np.testing.assert_allclose(explanation.values.sum(axis=1), contributions.values, atol=1e-12)
 
 
-def test_long_paths_and_no_splits():
-    X = np.repeat(np.vstack([np.eye(40), np.zeros(40)]), 2, axis=0)
-    y = np.repeat(np.arange(41) % 2, 2)
-    forest = RandomForestClassifier(1, bootstrap=False, max_features=0.5, random_state=0)
-    forest.fit(X, y)
-    values = shap_interaction_values(forest, X[:2], background=X).values
-    contributions = shap_values(forest, X[:2], background=X).values
-    np.testing.assert_allclose(values.sum(axis=1), contributions, atol=1e-14)
-    constant = RandomForestRegressor(2, random_state=0).fit(X, np.ones(len(X)))
-    assert not shap_interaction_values(constant, X[:2], background=X).values.any()
-
-
 def test_refusals():
     X = number_table()
     y = labels_of(X)

@@ -79,20 +79,20 @@ def test_missing_values_unseen_in_fit():
     assert_same(model, X)
 
 
-@pytest.mark.parametrize("grow_policy", GROWTH)
-@pytest.mark.parametrize("n_classes", [0, 1, 2, 4])
 @pytest.mark.filterwarnings("ignore:rows hold categories that fit did not see:UserWarning")
-def test_target_statistics(grow_policy, n_classes):
+def test_target_statistics():
     """Known, missing and new categories, alone and in pairs."""
-    X, y = levels(200, n_classes)
-    rows, _ = levels(400, 0, seed=1)
-    Model = GradientBoostingClassifier if n_classes else GradientBoostingRegressor
-    model = Model(grow_policy=grow_policy, **OPTIONS).fit(X, y)
-    assert len(model._binner.columns_of_many_levels()) == 4
-    assert_same(model, rows)
-    whole = rows.drop(columns="decimal"), X.drop(columns="decimal")
-    model.fit(whole[1], y)
-    assert_same(model, whole[0], np.float32, 1e-6)
+    for grow_policy in GROWTH:
+        for n_classes in [0, 1, 2, 4]:
+            X, y = levels(200, n_classes)
+            rows, _ = levels(400, 0, seed=1)
+            Model = GradientBoostingClassifier if n_classes else GradientBoostingRegressor
+            model = Model(grow_policy=grow_policy, **OPTIONS).fit(X, y)
+            assert len(model._binner.columns_of_many_levels()) == 4
+            assert_same(model, rows)
+            whole = rows.drop(columns="decimal"), X.drop(columns="decimal")
+            model.fit(whole[1], y)
+            assert_same(model, whole[0], np.float32, 1e-6)
 
 
 def levels(n, n_classes, seed=0):

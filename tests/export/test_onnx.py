@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from made_models import TABLES, frame_table, labels_of, number_table, table_with_missing
 from mddf.baselines import GCForestClassifier
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.datasets import load_iris
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -64,16 +64,6 @@ def test_single_precision_takes_the_same_paths_as_rounded_numbers(name):
     assert np.array_equal(label, model.predict(rows))
 
 
-@pytest.mark.parametrize("load", [load_digits, load_breast_cancer])
-def test_sets_of_scikit_learn(load):
-    X, y = load(return_X_y=True)
-    for model in (RandomForestClassifier(30, random_state=0), MDDFClassifier(2, **CASCADE)):
-        model.fit(X[::2], y[::2])
-        label, probabilities = graph_outputs(model, X[1::2])
-        assert np.array_equal(probabilities, model.predict_proba(X[1::2]))
-        assert np.array_equal(label, model.predict(X[1::2]))
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_decimals(seed):
     """Raw rows, many of which lie midway between two training values."""
@@ -121,15 +111,6 @@ def test_warns_of_numbers_beyond_single_precision(made):
     with pytest.warns(UserWarning, match="the graph takes single precision") as caught:
         to_onnx(model)
     assert caught[0].filename == __file__
-
-
-def test_only_columns_that_matter_are_warned_of():
-    X = np.column_stack([np.arange(300) % 7, np.full(300, 0.1)])
-    y = X[:, 0] > 3
-    assert warnings_of(RandomForestClassifier(5, random_state=0).fit(X, y)) == []
-    linear = GCForestClassifier(1, forests=[LogisticRegression(), "random"], **CASCADE)
-    (message,) = warnings_of(linear.fit(X, y))
-    assert "in 1 of 2 columns ('x1' is the first)" in message
 
 
 def named_table(names, n_rows=120):
@@ -180,18 +161,6 @@ def test_feature_names_equal_to_internal_names():
     assert np.array_equal(label, model.predict(X))
 
 
-@pytest.mark.parametrize("name", ["label", "probabilities", ""])
-def test_feature_names_that_are_invalid_internally(name):
-    X = named_table(["a", "b"])
-    X.columns = ["a", name, "word"]
-    model = RandomForestClassifier(2).fit(X, np.arange(120) % 2)
-    for function in (to_onnx, lambda model: onnx_inputs(model, X)):
-        with pytest.raises(ValueError, match=r"must not be empty, .*label, probabilities.* got '"):
-            function(model)
-    numbers = X.iloc[:, :2]
-    graph_outputs(RandomForestClassifier(2).fit(numbers, np.arange(120) % 2), numbers)
-
-
 @pytest.mark.parametrize("nothing", [None, np.nan])
 def test_categories_that_were_all_missing(nothing):
     X = named_table(["a"]).assign(none=pd.Series([nothing] * 120, dtype="category"))
@@ -226,25 +195,6 @@ def test_deep_forests(kind, options):
     label, probabilities = graph_outputs(model, X)
     assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
     assert np.array_equal(label, model.predict(X))
-
-
-def test_calibrated_cascades():
-    X = table_with_missing(240)
-    y = labels_of(X)
-    model = MDDFClassifier(2, calibrate=True, **CASCADE).fit(X[:120], y[:120])
-    label, probabilities = graph_outputs(model, X)
-    assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
-    assert np.array_equal(label, model.predict(X))
-
-
-def test_members_alone():
-    for kind, n_classes in zip(TABLES, (2, 3, 3), strict=True):
-        X = TABLES[kind](300)
-        y = np.minimum(labels_of(X), n_classes - 1)
-        for member in ("kernel", "kernel-logistic", "linear", "network"):
-            model = DeepForestClassifier(members=[member], random_state=0)
-            _, probabilities = graph_outputs(model.fit(X[:150], y[:150]), X)
-            assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", TABLES)
@@ -328,53 +278,14 @@ def test_refusals():
         to_onnx(RandomForestClassifier(1).fit(days, y))
 
 
-def test_linear_members():
-    X = table_with_missing(240)
-    y = labels_of(X)
-    linear = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression())
-    model = MDDFClassifier(2, forests=["random", linear], **CASCADE).fit(X[:120], y[:120])
-    label, probabilities = graph_outputs(model, X)
-    assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
-    assert np.array_equal(label, model.predict(X))
-    two = GCForestClassifier(1, forests=[LogisticRegression(), "random"], **CASCADE)
-    X = number_table()
-    y = labels_of(X) > 0
-    two.fit(X, y)
-    label, probabilities = graph_outputs(two, X)
-    assert label.dtype == bool
-    assert np.allclose(probabilities, two.predict_proba(X), rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_boosting_without_splits(n_classes):
-    X = np.zeros((60, 2))
-    y = np.arange(60) % n_classes
-    model = DeepForestClassifier(1, n_estimators=2, members=["random", "boosted"], random_state=0)
-    _, probabilities = graph_outputs(model.fit(X, y), X)
-    assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-12)
-
-
-def test_trees_without_a_split_and_one_class():
-    X = np.arange(12.0).reshape(-1, 1)
-    y = np.array([0, 0, 1] * 4)
-    forest = RandomForestClassifier(5, min_samples_leaf=8, random_state=0).fit(X, y)
-    assert len(np.unique(forest.predict_proba(X), axis=0)) == 1
-    _, probabilities = graph_outputs(forest, X)
-    assert np.array_equal(probabilities, forest.predict_proba(X))
-    one_class = RandomForestClassifier(2, random_state=0).fit(X, np.full(12, 2.0))
-    label, probabilities = graph_outputs(one_class, X)
-    assert np.array_equal(probabilities, np.ones((12, 1)))
-    assert label.tolist() == [2.0] * 12
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_sets_that_follow_each_other(seed):
+def test_sets_that_follow_each_other():
     """Runtimes merge such sets into one, and some versions do so wrongly."""
-    rng = np.random.default_rng(seed)
-    X = pd.DataFrame({name: [f"w{i}" for i in rng.integers(0, 40, 400)] for name in "ab"})
-    X.loc[rng.random(400) < 0.1, "a"] = None
-    y = rng.integers(0, 3, 400)
-    for Forest in (RandomForestClassifier, CompletelyRandomForestClassifier):
-        forest = Forest(25, random_state=seed).fit(X[:300], y[:300])
-        _, probabilities = graph_outputs(forest, X)
-        assert np.array_equal(probabilities, forest.predict_proba(X))
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = pd.DataFrame({name: [f"w{i}" for i in rng.integers(0, 40, 400)] for name in "ab"})
+        X.loc[rng.random(400) < 0.1, "a"] = None
+        y = rng.integers(0, 3, 400)
+        for Forest in (RandomForestClassifier, CompletelyRandomForestClassifier):
+            forest = Forest(25, random_state=seed).fit(X[:300], y[:300])
+            _, probabilities = graph_outputs(forest, X)
+            assert np.array_equal(probabilities, forest.predict_proba(X))

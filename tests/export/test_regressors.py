@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from made_models import TABLES, frame_table, number_table, table_with_missing
-from sklearn.neighbors import KNeighborsRegressor
+from made_models import TABLES, number_table, table_with_missing
 
 from mddf import DeepForestRegressor, RandomForestRegressor
-from mddf.export import to_onnx
 
 pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
 
@@ -43,27 +41,6 @@ def test_named_members():
             assert_same(model.fit(X[:150], y[:150]), X)
 
 
-@pytest.mark.parametrize("most", [300, 1])
-def test_layers(every_layer_helps, most_columns, most):
-    """Both kinds of added columns, with a fixed number of layers."""
-    most_columns(most)
-    X = frame_table(200)
-    members = ["random", "completely-random"]
-    for n_outputs in (1, 2):
-        model = DeepForestRegressor(3, n_estimators=5, members=members, random_state=1)
-        model.fit(X[:150], numbers_of(X, n_outputs)[:150])
-        assert model.n_layers_ > 1
-        assert_same(model, X)
-
-
-def test_warns_of_numbers_beyond_single_precision():
-    X = number_table()
-    forest = RandomForestRegressor(3, random_state=0)
-    with pytest.warns(UserWarning, match=r"in 5 of 5 columns \('x0' is the first\)"):
-        to_onnx(forest.fit(X, numbers_of(X)))
-    assert_same(forest.fit(X.round(), numbers_of(X)), X.round(), None, 1e-6)
-
-
 def test_very_large_numbers():
     X = table_with_missing(200)
     model = DeepForestRegressor(1, n_estimators=3, members=["random", "linear"], random_state=0)
@@ -83,18 +60,3 @@ def test_targets_of_any_size(scale):
     assert_same(model.fit(X, scale * numbers_of(X)), X)
     forest = RandomForestRegressor(3, random_state=0)
     assert_same(forest.fit(X, scale * numbers_of(X)), X)
-
-
-def test_refusals():
-    X = number_table()
-    y = numbers_of(X)
-    model = DeepForestRegressor(1, members=[KNeighborsRegressor(2)], random_state=0).fit(X, y)
-    with pytest.raises(
-        TypeError, match=r"among regressors .* to_onnx takes a Ridge, .*; got KNei"
-    ):
-        to_onnx(model, dtype=np.float64)
-    with pytest.raises(ValueError, match="dtype must be float32 or float64, got 'int'"):
-        to_onnx(RandomForestRegressor(1).fit(X, y), dtype="int")
-    X = frame_table().rename(columns={"a": "variable"})
-    with pytest.raises(ValueError, match=r"output \(variable\); got 'variable' for column 0"):
-        to_onnx(RandomForestRegressor(1).fit(X, y), dtype=np.float64)

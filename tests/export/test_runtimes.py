@@ -126,16 +126,6 @@ def test_categories():
             assert to_onnx(numbers).ir_version == 9
 
 
-def test_text_with_zeros():
-    for words in [["a", "a\0"], ["", "\0"], ["a\0b", "a\0c"], ["\0", "\0\0"], ["é", "e\u0301"]]:
-        y = np.arange(60) // 7 % 2
-        labels = np.array(words, object)[y]
-        X = pd.DataFrame({"word": pd.Series(labels, dtype=object), "n": np.arange(60) % 5})
-        model = RandomForestClassifier(3, random_state=0).fit(X, labels)
-        assert model.score(X, labels) == 1
-        assert_same(model, X)
-
-
 @pytest.mark.filterwarnings("ignore:rows hold categories that fit did not see:UserWarning")
 def test_text_that_is_not_utf8():
     def table(*words):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from boosted_cases import TABLES as BOOSTED_TABLES
-from custom_losses import class_scores, half, squared, squared_losses
+from custom_losses import class_scores, half
 from made_models import TABLES, frame_table, labels_of, number_table
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -98,17 +98,6 @@ def test_boosted_numbers_of_several_outputs(loss):
     y = np.exp(labels_of(X) + 0.1 * np.arange(len(X)) % 0.7)
     targets = np.column_stack([y, 1e3 * y[::-1]])
     assert_same(GradientBoostingRegressor(loss, **BOOSTING).fit(X, targets), X)
-
-
-def test_custom_losses_without_an_inverse_link():
-    X = number_table()
-    y = labels_of(X)
-    loss = CustomLoss(squared, squared_losses)
-    assert_same(GradientBoostingRegressor(loss, **BOOSTING).fit(X, y), X)
-    loss = CustomLoss(class_scores)
-    assert_same(
-        GradientBoostingClassifier(loss, early_stopping=False, **BOOSTING).fit(X, y > 0), X
-    )
 
 
 def test_values_at_thresholds_and_unknown_categories():

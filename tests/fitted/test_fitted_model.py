@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from mddf import DeepForestClassifier, DeepForestRegressor, MDDFClassifier
-from mddf._fitted.fitted_model import RunningAverage
 
 OPTIONS = {"n_estimators": 3, "random_state": 0}
 MODELS = [
@@ -59,18 +58,3 @@ def test_unfitted_models_have_no_stages(fitted):
     model, X, _ = fitted
     with pytest.raises(NotFittedError):
         clone(model).predict(X)
-
-
-def test_predictions_in_one_block_equal_the_stages(fitted):
-    model, X, _ = fitted
-    stages = model._fitted_stages()
-    rows = model._encode(X)
-    average = RunningAverage(stages)
-    outputs = list(stages.run(rows.block(0, len(X))))
-    assert [output.stage for output in outputs] == stages.stages
-    for output in outputs:
-        average.add(output)
-    predictions = stages.finish(average.value())
-    np.testing.assert_array_equal(model._predict_in_blocks(X), predictions)
-    (*_, last) = model._staged_predictions(X)
-    np.testing.assert_array_equal(last, predictions)

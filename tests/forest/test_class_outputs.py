@@ -4,20 +4,14 @@ import pickle
 
 import naive
 import numpy as np
-import pandas as pd
 import pytest
 from forest_cases import FORESTS, codes_of, few_trees
 from made_outputs import mixed_outputs
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier as TheirForest
-from sklearn.model_selection import KFold, cross_val_score
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from mddf import (
     CompletelyRandomForestClassifier,
-    DeepForestClassifier,
     RandomForestClassifier,
     cost,
     explain,
@@ -25,7 +19,6 @@ from mddf import (
 
 both = pytest.mark.parametrize("Forest", FORESTS)
 criteria = pytest.mark.parametrize("criterion", ["gini", "entropy"])
-WORDS = np.array(["low", "middle", "high"])
 
 
 def gini(labels, weights, entropy):
@@ -75,62 +68,6 @@ def test_splits_and_leaves_match_a_slow_twin(criterion, weighted):
                     if 0 < side.sum() < len(node_rows):
                         best = max(best, worth(side))
         assert worth(left) == pytest.approx(best, abs=1e-9)
-
-
-@criteria
-def test_the_same_trees_as_scikit_learns(criterion):
-    for options in [
-        {"max_depth": 4},
-        {"max_leaf_nodes": 12},
-        {"min_impurity_decrease": 0.01},
-        {"ccp_alpha": 0.005},
-        {"min_samples_leaf": 9},
-        {"max_depth": 4, "class_weight": "balanced"},
-        {"max_depth": 4, "class_weight": [{0: 1, 1: 3}, {0: 2, 1: 1, 2: 1}, {7: 2}]},
-    ]:
-        X, y = mixed_outputs(150)
-        options = {"criterion": criterion, "bootstrap": False, "max_features": None, **options}
-        ours, theirs = (
-            Forest(1, random_state=0, **options).fit(X, y)
-            for Forest in (RandomForestClassifier, TheirForest)
-        )
-        a, b = ours.predict_proba(X), theirs.predict_proba(X)
-        assert [part.shape for part in a] == [part.shape for part in b]
-        same = [np.isclose(p, q, atol=1e-6).all(axis=1).mean() for p, q in zip(a, b, strict=True)]
-        assert min(same) > 0.85  # of splits that are worth the same, either may take another
-        tree, other = ours.estimators_[0].tree_, theirs.estimators_[0].tree_
-        if min(same) == 1 and tree.node_count == other.node_count:
-            assert np.isclose(tree.impurity[0], other.impurity[0])
-            np.testing.assert_allclose(tree.value[0], other.value[0], atol=1e-7)
-
-
-@both
-def test_shapes_and_types_of_predictions(Forest):
-    X, y = mixed_outputs(missing=0.1)
-    targets = np.empty(y.shape, object)
-    targets[:, 0], targets[:, 1], targets[:, 2] = y[:, 0], WORDS[y[:, 1]], y[:, 2]
-    forest = Forest(20, random_state=0).fit(X, targets)
-    assert forest.n_outputs_ == 3
-    assert forest.n_classes_ == [2, 3, 1]
-    assert [list(classes) for classes in forest.classes_] == [
-        [0, 1],
-        ["high", "low", "middle"],
-        [7],
-    ]
-    probabilities = forest.predict_proba(X)
-    for part, logs, n in zip(probabilities, forest.predict_log_proba(X), (2, 3, 1), strict=True):
-        assert part.shape == (200, n)
-        np.testing.assert_allclose(part.sum(axis=1), 1)
-        np.testing.assert_allclose(np.exp(logs), part)
-    predicted = forest.predict(X)
-    assert predicted.shape == targets.shape
-    assert np.mean(predicted == targets) > 0.95
-    frame = pd.DataFrame({"a": y[:, 0], "b": WORDS[y[:, 1]], "c": y[:, 2]})
-    assert np.array_equal(Forest(20, random_state=0).fit(X, frame).predict(X), predicted)
-    numbers = Forest(20, random_state=0).fit(X, y)
-    assert numbers.predict(X).dtype == y.dtype
-    assert forest.apply(X).shape == (200, 20)
-    assert forest.feature_importances_.sum() == pytest.approx(1)
 
 
 @few_trees
@@ -192,16 +129,6 @@ def test_out_of_bag(Forest):
     assert np.array_equal(steps.oob_decision_function_, decision)
 
 
-@both
-def test_trees_one_by_one(Forest):
-    X, y = mixed_outputs()
-    forest = Forest(5, random_state=0).fit(X, y)
-    means = np.mean([np.hstack(tree.predict_proba(X)) for tree in forest.estimators_], axis=0)
-    np.testing.assert_allclose(means, np.hstack(forest.predict_proba(X)), atol=1e-12)
-    assert forest.estimators_[0].predict(X).shape == y.shape
-    assert forest.estimators_[0].tree_.value.shape[1:] == (3, 3)
-
-
 def test_unsupported_inputs_are_refused():
     X, y = mixed_outputs(60)
     forest = RandomForestClassifier(2, random_state=0)
@@ -227,46 +154,3 @@ def test_unsupported_inputs_are_refused():
     for ask in (cost, explain.tree_arrays):
         with pytest.raises(ValueError, match="must have classes of one output"):
             ask(fitted)
-
-
-def of_kind(kind, n=60):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n, 3))
-    first = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
-    second = np.array(["u", "v", "w"])[(first + (X[:, 2] > 0)) % 3]
-    columns = {
-        "numbers": [first, (first + 1) % 3],
-        "text": [second, np.array(["p", "q", "r"])[first]],
-        "mixed": [first.astype(object), second.astype(object)],
-        "labels": [first > 0, second == "u"],
-    }[kind]
-    return X, np.column_stack(columns)
-
-
-def test_score_is_subset_accuracy():
-    for kind in ["numbers", "text", "mixed", "labels"]:
-        for model in [
-            RandomForestClassifier(5, random_state=0),
-            CompletelyRandomForestClassifier(5, random_state=0),
-            DeepForestClassifier(1, members=["random"], n_estimators=3, cv=2, scoring="accuracy"),
-            make_pipeline(StandardScaler(), RandomForestClassifier(5, random_state=0)),
-        ]:
-            X, y = of_kind(kind)
-            model.fit(X[:40], y[:40])
-            right = (model.predict(X) == y).all(axis=1)
-            assert model.score(X, y) == pytest.approx(right.mean())
-            assert model.score(
-                X, y.tolist() if kind == "labels" else pd.DataFrame(y)
-            ) == model.score(X, y)
-            if not isinstance(model, Pipeline):
-                weights = np.arange(60.0)
-                assert model.score(X, y, weights) == pytest.approx(
-                    np.average(right, weights=weights)
-                )
-                for wrong in (y[:, 0], np.column_stack([y, y]), y[:50]):
-                    with pytest.raises(ValueError, match=r"y must have the shape \(60, 2\)"):
-                        model.score(X, wrong)
-                with pytest.raises(ValueError, match="sample_weight"):
-                    model.score(X, y, [1.0])
-            scores = cross_val_score(model, X, y, cv=KFold(2))
-            assert np.all((scores >= 0) & (scores <= 1))

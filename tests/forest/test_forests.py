@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from forest_cases import FORESTS, draws_rows, few_trees, same_predictions, three_classes
 from sklearn.base import clone
-from sklearn.datasets import load_digits
-from sklearn.ensemble import RandomForestClassifier as SklearnForest
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
@@ -69,25 +67,6 @@ def test_census_weights(data):
     assert np.mean(leaning.predict(X) == y[0]) > np.mean(forest.predict(X) == y[0])
 
 
-def test_the_names_of_classes(data):
-    for forest in [
-        CompletelyRandomForestClassifier(10, random_state=0),
-        CompletelyRandomForestClassifier(10, random_state=0, max_features=4),
-        RandomForestClassifier(10, random_state=0, bootstrap=False),
-    ]:
-        X, y = data
-        renamed = np.array(["m", "c", "z"])[y]  # which are in another order
-        a, b = clone(forest).fit(X, y), clone(forest).fit(X, renamed)
-        assert np.array_equal(a.predict_proba(X)[:, [1, 0, 2]], b.predict_proba(X))
-
-
-def test_rescaling_a_column_changes_nothing_for_best_splits(data):
-    X, y = data
-    forest = RandomForestClassifier(10, random_state=0)
-    a, b = clone(forest).fit(X, y), clone(forest).fit(X * 4 - 8, y)
-    assert np.array_equal(a.predict(X), b.predict(X * 4 - 8))
-
-
 # Against scikit-learn
 
 
@@ -123,35 +102,7 @@ def test_a_tree_reaches_the_training_impurity_of_scikit_learns(criterion):
             )
 
 
-def test_accuracy_on_digits():
-    X, y = load_digits(return_X_y=True)
-    X, new, y, expected = train_test_split(X, y, random_state=0)
-    theirs = SklearnForest(50, random_state=0).fit(X, y).score(new, expected)
-    for Forest in FORESTS:
-        assert Forest(50, random_state=0).fit(X, y).score(new, expected) > theirs - 0.015
-
-
 # Out of bag
-
-
-@few_trees
-@both
-def test_samples_that_every_tree_drew(Forest, data):
-    X, y = data
-    forest = Forest(2, bootstrap=True, oob_score=True, random_state=0).fit(X, y)
-    decision = forest.oob_decision_function_
-    never = np.isnan(decision).all(axis=1)
-    assert 0.3 < never.mean() < 0.5
-    assert not np.isnan(decision[~never]).any()
-    np.testing.assert_allclose(decision[~never].sum(axis=1), 1)
-    right = decision[~never].argmax(axis=1) == y[~never]
-    assert forest.oob_score_ == right.mean()
-    # Nobody is left out at all.
-    forest = Forest(1, bootstrap=True, oob_score=True, random_state=0)
-    with pytest.warns(UserWarning, match="oob_score_ is nan: every sample was drawn"):
-        forest.fit([[1.0]], [5])
-    assert np.isnan(forest.oob_decision_function_).all()
-    assert np.isnan(forest.oob_score_)
 
 
 def test_oob_score(data):
@@ -175,15 +126,3 @@ def test_out_of_bag_is_at_chance_for_random_labels():
     for Forest in FORESTS:
         forest = Forest(30, bootstrap=True, oob_score=True, random_state=0).fit(X, y)
         assert 0.45 < forest.oob_score_ < 0.55
-
-
-@few_trees
-def test_oob_of_weighted_rows(data):
-    X, y = data
-    weights = np.where(np.arange(len(y)) < 20, 0, 1.0)
-    weights[20] = 1e6
-    forest = RandomForestClassifier(20, oob_score=True, random_state=0, max_samples=200)
-    decision = forest.fit(X, y, weights).oob_decision_function_
-    assert np.isnan(decision[20]).all()
-    # Rows without weight are in no tree, and no out-of-bag prediction of them is requested.
-    assert np.isnan(decision[:20]).all()

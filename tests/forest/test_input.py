@@ -45,16 +45,6 @@ def test_types_and_memory_order(Forest):
 
 
 @both
-def test_booleans(Forest):
-    X = np.random.default_rng(2).integers(0, 2, (80, 6)).astype(bool)
-    y = X[:, 0] ^ X[:, 1]
-    forest = Forest(20, random_state=0).fit(X, y)
-    assert forest.classes_.dtype == bool
-    assert same_predictions(forest, Forest(20, random_state=0).fit(X.astype(int), y), X)
-    assert (forest.predict(X) == y).mean() > 0.9
-
-
-@both
 def test_infinities_are_refused_by_name(Forest, data):
     X, y = data
     bad = X.copy()
@@ -122,29 +112,6 @@ def test_frames_with_categories(Forest):
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     with pytest.raises(ValueError, match="feature names"):
         forest.predict(frame[["color", "noise", "word"]])
-
-
-@both
-def test_the_names_and_order_of_categories_do_not_matter(Forest):
-    rng = np.random.default_rng(5)
-    codes = rng.integers(0, 6, 300)
-    y = np.isin(codes, [0, 3, 4]) ^ (rng.random(300) < 0.1)
-    names = np.array(["a", "b", "c", "d", "e", "f"])
-    frame = pd.DataFrame({"c": pd.Categorical(names[codes], categories=names)})
-    moved = pd.DataFrame({"c": pd.Categorical(names[codes], categories=names[::-1])})
-    first = Forest(9, random_state=0).fit(frame, y)
-    assert same_predictions(first, Forest(9, random_state=0).fit(moved, y), frame)
-
-
-@both
-def test_many_categories(Forest):
-    rng = np.random.default_rng(6)
-    frame = pd.DataFrame({"c": [f"name{i}" for i in rng.integers(0, 900, 3000)]})
-    y = frame["c"].str[-1].isin(["1", "4", "7", "9"]).to_numpy()
-    with pytest.warns(UserWarning, match="categories, more than max_bins=255"):
-        forest = Forest(5, random_state=0).fit(frame, y)
-    assert forest.predict_proba(frame).shape == (3000, 2)
-    assert np.diff(forest._binner.bins_.start).tolist() == [255]
 
 
 @both

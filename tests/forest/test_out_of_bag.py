@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 from forest_cases import FORESTS, few_trees, three_classes
-from sklearn.metrics import balanced_accuracy_score, mean_absolute_error
 
-from mddf import CompletelyRandomForestRegressor, RandomForestClassifier, RandomForestRegressor
+from mddf import CompletelyRandomForestRegressor, RandomForestRegressor
 
 REGRESSORS = [RandomForestRegressor, CompletelyRandomForestRegressor]
 every = pytest.mark.parametrize("Forest", [*FORESTS, *REGRESSORS])
@@ -74,32 +73,6 @@ def test_switched_on_is_a_cold_fit(Forest):
 
 
 @few_trees
-@pytest.mark.parametrize("class_weight", ["balanced", "balanced_subsample", {0: 5, 1: 1, 2: 0.1}])
-def test_switched_on_with_class_weights(class_weight):
-    X, y = three_classes()
-    options = {"class_weight": class_weight, "random_state": 0, "criterion": "entropy"}
-    cold = RandomForestClassifier(9, oob_score=balanced_accuracy_score, **options).fit(X, y)
-    warm = RandomForestClassifier(4, warm_start=True, **options).fit(X, y)
-    warm.set_params(n_estimators=9, oob_score=balanced_accuracy_score).fit(X, y)
-    assert_same(cold, warm, X)
-
-
-@few_trees
-def test_switched_off_and_on_again():
-    X, y = data(RandomForestRegressor)
-    options = {"random_state": 0, "keep_targets": 2}
-    cold = RandomForestRegressor(9, oob_score=mean_absolute_error, **options).fit(X, y)
-    warm = RandomForestRegressor(2, oob_score=True, warm_start=True, **options).fit(X, y)
-    warm.set_params(n_estimators=5, oob_score=False).fit(X, y)
-    assert not hasattr(warm, "oob_score_")
-    warm.set_params(n_estimators=9, oob_score=mean_absolute_error).fit(X, y)
-    assert_same(cold, warm, X)
-    assert np.array_equal(cold.predict_quantiles(X), warm.predict_quantiles(X))
-    with pytest.warns(UserWarning, match="no tree is grown"):
-        warm.fit(X, y)
-
-
-@few_trees
 @every
 def test_other_rows_or_draws_are_refused(Forest):
     X, y = data(Forest)
@@ -117,29 +90,3 @@ def test_other_rows_or_draws_are_refused(Forest):
     forest.set_params(max_samples=None).fit(X, y)
     whole = Forest(8, bootstrap=True, oob_score=True, random_state=0).fit(X, y)
     assert_same(whole, forest, X)
-
-
-@every
-def test_trees_of_unknown_draws_are_refused(Forest):
-    for first in [{"warm_start": False}, {"bootstrap": False}, {"max_samples": 9}]:
-        X, y = data(Forest)
-        usual = {"warm_start": True, "bootstrap": True, "max_samples": None}
-        forest = Forest(4, random_state=0, **usual | first).fit(X, y)
-        if "max_samples" in first:  # two kinds of draws
-            forest.set_params(n_estimators=6, **usual).fit(X, y)
-        forest.set_params(n_estimators=8, oob_score=True, **usual)
-        with pytest.raises(
-            ValueError, match=r"which rows the [46] trees grown so far left out.*got"
-        ):
-            forest.fit(X, y)
-
-
-@few_trees
-@every
-def test_recomputed_out_of_bag_sums_equal_the_sums_during_growth(Forest):
-    X, y = data(Forest)
-    options = {"bootstrap": True, "warm_start": True, "random_state": 0}
-    grown = Forest(70, oob_score=True, **options).fit(X, y)
-    forest = Forest(70, **options).fit(X, y).set_params(oob_score=True).fit(X, y)
-    a, b = (getattr(model, model._oob_name) for model in (grown, forest))
-    np.testing.assert_array_equal(a, b)

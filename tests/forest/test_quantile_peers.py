@@ -41,20 +41,6 @@ def test_deciles_of_eleven_targets_are_these(Forest, n_outputs):
     np.testing.assert_array_equal(result, expected)
 
 
-def test_shapes_and_values_of_quantile_forest():
-    for n_outputs in [1, 2]:
-        for quantiles in [0.5, [0.5], [0.1, 0.5, 0.9]]:
-            for Forest in REGRESSORS:
-                X, y = steps(11, n_outputs=n_outputs)
-                theirs = peer(Forest, X, y, n_estimators=3, bootstrap=False, min_samples_leaf=11)
-                rows = np.arange(6.0)[:, None]
-                result = fitted(Forest, X, y, 11).predict(rows, quantiles=quantiles)
-                expected = theirs.predict(rows, quantiles=quantiles)
-                if quantiles == [0.5]:  # a list of one keeps its axis here, as indices of numpy do
-                    expected = expected[..., None]
-                np.testing.assert_allclose(result, expected, rtol=1e-12, strict=True)
-
-
 def test_quantiles_are_targets_next_to_interpolated_ones():
     for n_of_each in [2, 5, 8, 13]:
         for Forest in REGRESSORS:
@@ -69,10 +55,3 @@ def test_quantiles_are_targets_next_to_interpolated_ones():
             )
             assert np.all((low <= result) & (result <= high))
             assert np.isin(result, y).all()
-
-
-def test_missing_values_need_no_values_here():
-    X, y = steps(11)
-    X[X == 5] = np.nan  # quantile-forest refuses them
-    result = fitted(RandomForestRegressor, X, y, 11).predict([[np.nan]], quantiles=DECILES)
-    np.testing.assert_array_equal(result[0], np.sort(y[np.isnan(X[:, 0])]))

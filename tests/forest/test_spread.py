@@ -1,12 +1,9 @@
 """Standard deviations of forests' predictions, against slow formulas and closed cases."""
 
-import pickle
-
 import numpy as np
 import pytest
 
 from mddf import CompletelyRandomForestRegressor, RandomForestRegressor
-from mddf._forest.spread import jackknife
 
 kinds = pytest.mark.parametrize("kind", [RandomForestRegressor, CompletelyRandomForestRegressor])
 
@@ -57,27 +54,6 @@ def test_jackknife(kind):
                 np.testing.assert_allclose(std.reshape(9, -1)[:, j], slow, rtol=1e-6, atol=1e-6)
 
 
-def test_jackknife_of_means():
-    # Trees of one leaf predict the means of bootstraps, whose variance is known.
-    X, y = table(50)
-    forest = RandomForestRegressor(4000, min_samples_split=51, random_state=0).fit(X, y)
-    _, std = forest.predict(X[:1], return_std="jackknife")
-    np.testing.assert_allclose(std, np.sqrt(np.var(y) / 50), rtol=0.05)
-    _, between = forest.predict(X[:1], return_std=True)
-    np.testing.assert_allclose(between, np.sqrt(np.var(y) / 50), rtol=0.05)
-
-
-def test_jackknife_of_linear_predictions():
-    # Predictions are linear in the draws, so the covariances are the coefficients.
-    rng = np.random.default_rng(0)
-    n, n_trees = 30, 20_000
-    counts = rng.multinomial(n, np.full(n, 1 / n), n_trees)
-    slope = rng.normal(size=n)
-    values = (counts @ slope / n)[None, :, None]
-    result = jackknife(values, counts)
-    np.testing.assert_allclose(result[0, 0], np.sqrt(np.var(slope) / n), rtol=0.03)
-
-
 def test_the_correction_removes_the_variance_of_few_trees():
     X, y = table(60)
     many = RandomForestRegressor(3000, min_samples_leaf=5, random_state=0).fit(X, y)
@@ -86,37 +62,9 @@ def test_the_correction_removes_the_variance_of_few_trees():
     assert abs(np.mean(b**2) / np.mean(a**2) - 1) < 0.25
 
 
-def test_trees_that_do_not_differ():
-    X, y = table()
-    forest = RandomForestRegressor(3, bootstrap=False, random_state=0).fit(X, y)
-    assert forest.predict(X, return_std=True)[1].max() < 1e-9
-    single_tree = RandomForestRegressor(1, random_state=0).fit(X, y)
-    assert not single_tree.predict(X, return_std="jackknife")[1].any()
-
-
-def test_quantiles_in_place_of_the_mean():
-    X, y = table()
-    forest = RandomForestRegressor(10, keep_targets=5, random_state=0).fit(X, y)
-    three = forest.predict_quantiles(X, [0.1, 0.5, 0.9])
-    np.testing.assert_array_equal(forest.predict(X, quantiles=[0.1, 0.5, 0.9]), three)
-    np.testing.assert_array_equal(forest.predict(X, quantiles=0.5), three[:, 1])
-
-
 def test_other_kinds_are_refused():
     for value in ["between", None, 1, np.nan, ["trees"]]:
         X, y = table()
         forest = RandomForestRegressor(2, random_state=0).fit(X, y)
         with pytest.raises(ValueError, match="return_std must be"):
             forest.predict(X, return_std=value)
-
-
-def test_unavailable_estimates_are_refused():
-    X, y = table()
-    forest = RandomForestRegressor(2, keep_targets=3, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="quantiles and return_std"):
-        forest.predict(X, return_std=True, quantiles=0.5)
-    with pytest.raises(AttributeError, match="not stored in files"):
-        pickle.loads(pickle.dumps(forest)).predict(X, return_std="jackknife")
-    whole = RandomForestRegressor(2, bootstrap=False, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="needs bootstrap=True"):
-        whole.predict(X, return_std="jackknife")

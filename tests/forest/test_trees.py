@@ -1,12 +1,10 @@
 """Single trees of a forest, compared with the forest and with scikit-learn."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn import ensemble
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 from sklearn.inspection import partial_dependence
 from sklearn.tree import (
     DecisionTreeClassifier,
@@ -130,94 +128,6 @@ def test_arrays_match_a_tree_of_scikit_learn(criterion, options):
     assert forest[0].get_n_leaves() == theirs.n_leaves
 
 
-@kinds
-def test_importances_are_the_mean_of_the_trees(kind):
-    for weighted in [False, True]:
-        for options in [{}, {"max_depth": 4}, {"min_samples_leaf": 7}]:
-            X, y = table()
-            weights = np.random.default_rng(1).random(len(X)) if weighted else None
-            forest = kind(6, max_features=3, random_state=0, **options).fit(X, y, weights)
-            of_trees = [tree.feature_importances_ for tree in forest if tree.get_depth()]
-            np.testing.assert_allclose(
-                np.mean(of_trees, 0), forest.feature_importances_, atol=1e-6
-            )
-
-
-def test_importances_by_other_criteria():
-    for criterion in ["squared_error", "friedman_mse", "poisson"]:
-        for options in [{}, {"max_leaf_nodes": 9}, {"ccp_alpha": 0.01}]:
-            X, y = table()
-            forest = RandomForestRegressor(6, criterion=criterion, random_state=0, **options)
-            forest.fit(X, np.exp(y + X[:, 3]))
-            of_trees = [tree.feature_importances_ for tree in forest if tree.get_depth()]
-            np.testing.assert_allclose(
-                np.mean(of_trees, 0), forest.feature_importances_, atol=1e-6
-            )
-            assert all(tree.tree_.weighted_n_node_samples[0] == len(X) for tree in forest)
-
-
-def test_impurities_of_absolute_errors_are_not_made_up():
-    X, y = table()
-    forest = RandomForestRegressor(3, criterion="absolute_error", random_state=0).fit(X, y)
-    np.testing.assert_allclose(np.mean([t.predict(X) for t in forest], 0), forest.predict(X))
-    assert np.isnan(forest[0].tree_.impurity).all()
-
-
-@kinds
-def test_sample_counts_match_the_leaves(kind):
-    for bootstrap in [True, False]:
-        X, y = table()
-        forest = kind(5, bootstrap=bootstrap, random_state=0, warm_start=True).fit(X, y)
-        forest.set_params(n_estimators=8).fit(X, y)
-        samples = forest.estimators_samples_
-        assert len(samples) == 8
-        for tree, rows in zip(forest, samples, strict=True):
-            counts = np.bincount(tree.apply(X)[rows], minlength=tree.tree_.node_count)
-            leaf = tree.tree_.children_left == -1
-            np.testing.assert_array_equal(counts[leaf], tree.tree_.weighted_n_node_samples[leaf])
-            assert np.array_equal(rows, np.arange(len(X))) != bootstrap
-
-
-def test_out_of_bag_rows_are_not_among_the_samples():
-    X, y = table()
-    forest = RandomForestRegressor(40, oob_score=True, random_state=0).fit(X, y)
-    sums, n = np.zeros(len(X)), np.zeros(len(X))
-    for tree, rows in zip(forest, forest.estimators_samples_, strict=True):
-        out = np.setdiff1d(np.arange(len(X)), rows)
-        sums[out] += tree.predict(X[out])
-        n[out] += 1
-    np.testing.assert_allclose(sums / n, forest.oob_prediction_)
-
-
-def test_nothing_is_stored():
-    X, y = table()
-    forest = RandomForestClassifier(5, random_state=0).fit(X, y)
-    before = len(pickle.dumps(forest))
-    assert len(forest.estimators_) == 5
-    assert len(forest.estimators_samples_) == 5
-    assert len(pickle.dumps(forest)) == before
-    again = pickle.loads(pickle.dumps(forest))
-    np.testing.assert_array_equal(again[0].tree_.threshold, forest[0].tree_.threshold)
-    with pytest.raises(AttributeError, match="not stored in files and copies"):
-        _ = again.estimators_samples_
-    again.set_params(n_estimators=7, warm_start=True).fit(X, y)
-    assert not hasattr(again, "estimators_samples_")
-
-
-@kinds
-def test_clones_of_trees_are_scikit_learn_trees(kind):
-    X, y = table()
-    tree = kind(3, max_depth=2, random_state=0).fit(X, y)[1]
-    plain = clone(tree)
-    assert type(plain) is TYPES[kind][1]
-    assert plain.max_depth == 2
-    plain.fit(X, y)
-    with pytest.raises(TypeError, match="fit the forest"):
-        tree.fit(X, y)
-    again = pickle.loads(pickle.dumps(tree))
-    np.testing.assert_array_equal(again.predict(X), tree.predict(X))
-
-
 # Sets of categories
 
 
@@ -261,35 +171,41 @@ def slow_dependence(forest, grid, features):
     return np.array(result).T
 
 
-@pytest.mark.parametrize("features", [[0], [2, 1]])
-@pytest.mark.parametrize("n_outputs", [1, 2])
-def test_partial_dependence_by_recursion(features, n_outputs):
-    X, y = table()
-    y = y if n_outputs == 1 else np.column_stack([y, X[:, 3]])
-    forest = RandomForestRegressor(5, random_state=0).fit(X, y)
-    grid = X[:6][:, features]
-    result = forest._compute_partial_dependence_recursion(grid, features)
-    np.testing.assert_allclose(np.atleast_2d(result), slow_dependence(forest, grid, features))
-    if n_outputs == 1:
-        by_name = partial_dependence(forest, X, features, method="recursion", grid_resolution=4)
-        assert by_name["average"].shape == (1,) + (4,) * len(features)
+def test_partial_dependence_by_recursion():
+    for features in [[0], [2, 1]]:
+        for n_outputs in [1, 2]:
+            X, y = table()
+            y = y if n_outputs == 1 else np.column_stack([y, X[:, 3]])
+            forest = RandomForestRegressor(5, random_state=0).fit(X, y)
+            grid = X[:6][:, features]
+            result = forest._compute_partial_dependence_recursion(grid, features)
+            np.testing.assert_allclose(
+                np.atleast_2d(result), slow_dependence(forest, grid, features)
+            )
+            if n_outputs == 1:
+                by_name = partial_dependence(
+                    forest, X, features, method="recursion", grid_resolution=4
+                )
+                assert by_name["average"].shape == (1,) + (4,) * len(features)
 
 
 # Contributions
 
 
-@pytest.mark.parametrize("rows", ["numbers", "missing"])
 @kinds
-def test_contributions_equal_shap(kind, rows):
-    shap = pytest.importorskip("shap")
-    from mddf.explain import shap_values
+def test_contributions_equal_shap(kind):
+    for rows in ["numbers", "missing"]:
+        shap = pytest.importorskip("shap")
+        from mddf.explain import shap_values
 
-    X, y = table(rows)
-    X = X.astype(np.float32)
-    forest = kind(5, bootstrap=False, max_depth=5, random_state=0).fit(X, y)
-    theirs = shap.TreeExplainer(forest)(X[:20])
-    ours = shap_values(forest, X[:20], background=X)
-    np.testing.assert_allclose(theirs.values, ours.values, atol=1e-6)
-    np.testing.assert_allclose(
-        np.broadcast_to(theirs.base_values, ours.base_values.shape), ours.base_values, atol=1e-6
-    )
+        X, y = table(rows)
+        X = X.astype(np.float32)
+        forest = kind(5, bootstrap=False, max_depth=5, random_state=0).fit(X, y)
+        theirs = shap.TreeExplainer(forest)(X[:20])
+        ours = shap_values(forest, X[:20], background=X)
+        np.testing.assert_allclose(theirs.values, ours.values, atol=1e-6)
+        np.testing.assert_allclose(
+            np.broadcast_to(theirs.base_values, ours.base_values.shape),
+            ours.base_values,
+            atol=1e-6,
+        )

@@ -10,7 +10,6 @@ from mddf import (
     RandomForestClassifier,
     by_columns,
 )
-from mddf._binning import column_table
 from mddf._gradient import dataset
 from mddf._input import table as data_table
 
@@ -103,25 +102,6 @@ def test_a_validation_set_and_a_warm_start(tmp_path):
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32, np.uint8, bool])
-def test_arrays_of_numbers(dtype, tmp_path):
-    X = np.random.default_rng(0).integers(0, 2 if dtype is bool else 99, (N_ROWS, 5)).astype(dtype)
-    y = X[:, 0] > X[:, 1]
-    settings = {"max_iter": 5, "early_stopping": False, "random_state": 0}
-    expected = GradientBoostingClassifier(**settings).fit(X, y)
-    model = GradientBoostingClassifier(**settings).fit(by_columns(X, codes_folder=tmp_path), y)
-    assert_same_model(model, expected)
-
-
-def test_bins_of_some_rows(tmp_path):
-    X, y = mixed_frame()
-    settings = {"max_iter": 5, "categorical_features": "from_dtype", "random_state": 0}
-    table, _ = in_file(X, tmp_path, bin_rows=200)
-    in_memory = by_columns(tmp_path / "rows.parquet", bin_rows=200)
-    expected = GradientBoostingRegressor(**settings).fit(in_memory, y)
-    assert_same_model(GradientBoostingRegressor(**settings).fit(table, y), expected)
-
-
 def test_a_shifted_validation_set_is_named(tmp_path):
     X = np.random.default_rng(0).normal(size=(N_ROWS, 3))
     y = 2 * X[:, 0]
@@ -129,26 +109,6 @@ def test_a_shifted_validation_set_is_named(tmp_path):
     for table in (X, by_columns(X, codes_folder=tmp_path)):
         with pytest.warns(UserWarning, match="the ends of the training range in 3 columns"):
             model.fit(table, y, X_val=X + 100, y_val=np.full(N_ROWS, -10.0))
-
-
-def test_a_fit_that_fails_leaves_no_file(tmp_path, monkeypatch):
-    X, y = mixed_frame()
-    table, folder = in_file(X, tmp_path)
-    settings = {"max_iter": 5, "categorical_features": "from_dtype", "random_state": 0}
-    model = GradientBoostingRegressor(**settings)
-    n_written = 0
-
-    def no_room(*arguments):
-        nonlocal n_written
-        n_written += 1
-        if n_written == 4:
-            raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(column_table, "_write", no_room)
-    with pytest.raises(OSError, match="No space left"):
-        model.fit(table, y)
-    assert not hasattr(model, "_trees")
-    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("folder", ["no such folder", 3, b"bytes", True])

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from bad_values import VALUES, weight_problems
+from bad_values import VALUES
 from bad_values import problem as bad_value
 from boosted_cases import both, numbers, problem
 from sklearn.base import clone
@@ -100,12 +100,6 @@ def test_any_value_of_a_parameter_works_or_is_named(Model):
             if text and not (name == "learning_rate" and text.startswith("fits, but the prob")):
                 problems[name, repr(value)] = text
     assert problems == {}
-
-
-@both
-def test_weights_of_any_kind(Model):
-    X, y = problem(Model, 30)
-    assert weight_problems(Model(max_iter=3), X, y) == {}
 
 
 @both

@@ -35,51 +35,51 @@ ALL_ROWS = {"max_iter": 15, "subsample": 1.0, "early_stopping": False, "random_s
 steps = pytest.mark.parametrize(("learning_rate", "l2"), [(0.01, 0.0), (0.3, 3.0), (3.0, 0.0)])
 
 
-@pytest.mark.parametrize("loss", REGRESSION)
 @steps
 @growth
-def test_the_training_loss_of_numbers_never_rises(loss, learning_rate, l2, grow_policy):
-    X, y = steep()
-    targets = [y, y * 1e-9, np.where(X[:, 0] > 1.6, 10 + y, 1.0)]
-    if loss in ("poisson", "tweedie"):
-        targets.append(np.where(X[:, 0] > 1.6, y, 0.0))
-    options = {**ALL_ROWS, "learning_rate": learning_rate, "l2_regularization": l2}
-    for target in targets:
-        for weights in (None, np.random.default_rng(0).exponential(size=len(y))):
-            model = GradientBoostingRegressor(
-                loss, quantile=0.7, grow_policy=grow_policy, **options
-            )
-            model.fit(X, target, weights)
-            assert never_rises(-model.train_score_)
-            assert model.train_score_[-1] > model.train_score_[0]
-            assert model.predict(X).max() < 10 * target.max()
+def test_the_training_loss_of_numbers_never_rises(learning_rate, l2, grow_policy):
+    for loss in REGRESSION:
+        X, y = steep()
+        targets = [y, y * 1e-9, np.where(X[:, 0] > 1.6, 10 + y, 1.0)]
+        if loss in ("poisson", "tweedie"):
+            targets.append(np.where(X[:, 0] > 1.6, y, 0.0))
+        options = {**ALL_ROWS, "learning_rate": learning_rate, "l2_regularization": l2}
+        for target in targets:
+            for weights in (None, np.random.default_rng(0).exponential(size=len(y))):
+                model = GradientBoostingRegressor(
+                    loss, quantile=0.7, grow_policy=grow_policy, **options
+                )
+                model.fit(X, target, weights)
+                assert never_rises(-model.train_score_)
+                assert model.train_score_[-1] > model.train_score_[0]
+                assert model.predict(X).max() < 10 * target.max()
 
 
-@pytest.mark.parametrize(("loss", "n_classes"), CLASSES)
 @steps
 @growth
-def test_the_training_loss_of_classes_never_rises(loss, n_classes, learning_rate, l2, grow_policy):
-    X, y = steep()
-    shares = np.linspace(0, 0.97, n_classes)[1:]  # few rows of the last class
-    labels = np.searchsorted(np.quantile(y, shares), y)
-    options = {**ALL_ROWS, "learning_rate": learning_rate, "l2_regularization": l2}
-    model = GradientBoostingClassifier(loss, grow_policy=grow_policy, **options).fit(X, labels)
-    assert never_rises(-model.train_score_)
-    assert model.train_score_[-1] > model.train_score_[0]
+def test_the_training_loss_of_classes_never_rises(learning_rate, l2, grow_policy):
+    for loss, n_classes in CLASSES:
+        X, y = steep()
+        shares = np.linspace(0, 0.97, n_classes)[1:]  # few rows of the last class
+        labels = np.searchsorted(np.quantile(y, shares), y)
+        options = {**ALL_ROWS, "learning_rate": learning_rate, "l2_regularization": l2}
+        model = GradientBoostingClassifier(loss, grow_policy=grow_policy, **options).fit(X, labels)
+        assert never_rises(-model.train_score_)
+        assert model.train_score_[-1] > model.train_score_[0]
 
 
-@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson", "huber"])
 @growth
-def test_the_training_loss_under_constraints_never_rises(loss, grow_policy):
-    X, y = steep()
-    options = {**ALL_ROWS, "learning_rate": 1.0, "l2_regularization": 0.0}
-    model = GradientBoostingRegressor(
-        loss, monotonic_cst=[-1, 1, 0, 0], grow_policy=grow_policy, **options
-    )
-    assert never_rises(-model.fit(X, y).train_score_)
-    line = np.zeros((50, 4))
-    line[:, 1] = np.linspace(-3, 3, 50)
-    assert np.all(np.diff(model.predict(line)) >= 0)
+def test_the_training_loss_under_constraints_never_rises(grow_policy):
+    for loss in ["squared_error", "absolute_error", "poisson", "huber"]:
+        X, y = steep()
+        options = {**ALL_ROWS, "learning_rate": 1.0, "l2_regularization": 0.0}
+        model = GradientBoostingRegressor(
+            loss, monotonic_cst=[-1, 1, 0, 0], grow_policy=grow_policy, **options
+        )
+        assert never_rises(-model.fit(X, y).train_score_)
+        line = np.zeros((50, 4))
+        line[:, 1] = np.linspace(-3, 3, 50)
+        assert np.all(np.diff(model.predict(line)) >= 0)
 
 
 @growth
@@ -96,33 +96,23 @@ def test_predictions_scale_with_targets(grow_policy):
 
 
 @growth
-def test_the_median_is_a_quantile(grow_policy):
-    X, y = steep()
-    y = np.where(X[:, 0] > 0.25, 10 + y, 0.0)
-    options = {"max_iter": 20, "grow_policy": grow_policy, "random_state": 0}
-    half = GradientBoostingRegressor("quantile", quantile=0.5, **options).fit(X, y)
-    median = GradientBoostingRegressor("absolute_error", **options).fit(X, y)
-    assert np.array_equal(half.predict(X), median.predict(X))
-
-
-@pytest.mark.parametrize("share", [0.6, 0.92, 0.98])
-@pytest.mark.parametrize("loss", ["quantile", "absolute_error", "huber"])
-@growth
-def test_losses_learn_where_most_targets_are_equal(loss, share, grow_policy):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(1000, 3))
-    y = np.where(X[:, 0] > np.quantile(X[:, 0], share), 10 + X[:, 1], 0.0)
-    model = GradientBoostingRegressor(
-        loss,
-        quantile={"quantile": 0.5}.get(loss),
-        max_iter=150,
-        learning_rate=0.1,
-        early_stopping=False,
-        grow_policy=grow_policy,
-        random_state=0,
-    ).fit(X, y)
-    assert model.predict(X)[y > 0].mean() == pytest.approx(y[y > 0].mean(), abs=1.5)
-    assert np.median(np.abs(model.predict(X)[y == 0])) < 0.1
+def test_losses_learn_where_most_targets_are_equal(grow_policy):
+    for share in [0.6, 0.92, 0.98]:
+        for loss in ["quantile", "absolute_error", "huber"]:
+            rng = np.random.default_rng(0)
+            X = rng.normal(size=(1000, 3))
+            y = np.where(X[:, 0] > np.quantile(X[:, 0], share), 10 + X[:, 1], 0.0)
+            model = GradientBoostingRegressor(
+                loss,
+                quantile={"quantile": 0.5}.get(loss),
+                max_iter=150,
+                learning_rate=0.1,
+                early_stopping=False,
+                grow_policy=grow_policy,
+                random_state=0,
+            ).fit(X, y)
+            assert model.predict(X)[y > 0].mean() == pytest.approx(y[y > 0].mean(), abs=1.5)
+            assert np.median(np.abs(model.predict(X)[y == 0])) < 0.1
 
 
 def test_counts_of_a_wide_range_do_not_diverge():
@@ -183,46 +173,46 @@ def test_losses_estimate_their_statistics():
     assert np.median(np.abs(robust.predict(X) - mean)) < 0.2
 
 
-@pytest.mark.parametrize("size", [1e-300, 1e-30, 1e160, 1e300])
 @growth
-def test_targets_of_any_size(size, grow_policy):
-    X, y = numbers(200)
-    size = 2.0 ** np.round(np.log2(size))
-    model = GradientBoostingRegressor(max_iter=10, grow_policy=grow_policy, random_state=0)
-    expected = model.fit(X, y).predict(X)
-    assert np.allclose(model.fit(X, y * size).predict(X) / size, expected, rtol=1e-12)
-
-
-@pytest.mark.filterwarnings("ignore:boosting diverged")
-@pytest.mark.parametrize("learning_rate", [3, 1e300])
-@growth
-def test_any_learning_rate_of_numbers(learning_rate, grow_policy):
-    for loss in ["squared_error", "huber", "poisson", "gamma", "tweedie", "quantile"]:
+def test_targets_of_any_size(grow_policy):
+    for size in [1e-300, 1e-30, 1e160, 1e300]:
         X, y = numbers(200)
-        model = GradientBoostingRegressor(
-            loss=loss,
-            quantile=0.3,
-            max_iter=30,
-            learning_rate=learning_rate,
-            grow_policy=grow_policy,
-        )
-        assert np.isfinite(model.fit(X, np.exp(y)).predict(X)).all()
-        assert np.isfinite(model.feature_importances_).all()
-        assert not np.isnan(model.train_score_).any()
+        size = 2.0 ** np.round(np.log2(size))
+        model = GradientBoostingRegressor(max_iter=10, grow_policy=grow_policy, random_state=0)
+        expected = model.fit(X, y).predict(X)
+        assert np.allclose(model.fit(X, y * size).predict(X) / size, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("learning_rate", [3, 1e300])
 @pytest.mark.filterwarnings("ignore:boosting diverged")
 @growth
-def test_any_learning_rate_of_classes(learning_rate, grow_policy):
-    for loss, n_classes in [("log_loss", 2), ("log_loss", 4), ("exponential", 2)]:
-        X, y = problem(GradientBoostingClassifier, 200, n_classes=n_classes)
-        model = GradientBoostingClassifier(
-            loss=loss, max_iter=30, learning_rate=learning_rate, grow_policy=grow_policy
-        )
-        assert np.allclose(model.fit(X, y).predict_proba(X).sum(axis=1), 1)
-        assert np.isfinite(model.feature_importances_).all()
-        assert not np.isnan(model.train_score_).any()
+def test_any_learning_rate_of_numbers(grow_policy):
+    for learning_rate in [3, 1e300]:
+        for loss in ["squared_error", "huber", "poisson", "gamma", "tweedie", "quantile"]:
+            X, y = numbers(200)
+            model = GradientBoostingRegressor(
+                loss=loss,
+                quantile=0.3,
+                max_iter=30,
+                learning_rate=learning_rate,
+                grow_policy=grow_policy,
+            )
+            assert np.isfinite(model.fit(X, np.exp(y)).predict(X)).all()
+            assert np.isfinite(model.feature_importances_).all()
+            assert not np.isnan(model.train_score_).any()
+
+
+@pytest.mark.filterwarnings("ignore:boosting diverged")
+@growth
+def test_any_learning_rate_of_classes(grow_policy):
+    for learning_rate in [3, 1e300]:
+        for loss, n_classes in [("log_loss", 2), ("log_loss", 4), ("exponential", 2)]:
+            X, y = problem(GradientBoostingClassifier, 200, n_classes=n_classes)
+            model = GradientBoostingClassifier(
+                loss=loss, max_iter=30, learning_rate=learning_rate, grow_policy=grow_policy
+            )
+            assert np.allclose(model.fit(X, y).predict_proba(X).sum(axis=1), 1)
+            assert np.isfinite(model.feature_importances_).all()
+            assert not np.isnan(model.train_score_).any()
 
 
 def test_one_class_and_a_constant():

@@ -6,9 +6,6 @@ import pytest
 from boosted_cases import both, growth
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
-from mddf._binning.binner import Binner
-from mddf._gradient.dataset import BoostingRows
-from mddf._input.reading import read_table
 
 ALL_ROWS = {"subsample": 1.0, "max_features": 1.0, "early_stopping": False, "random_state": 0}
 IDENTITY = ["squared_error", "absolute_error", "quantile", "huber"]
@@ -30,42 +27,33 @@ def labels(n=400, n_classes=2, seed=0):
 
 
 @growth
-@pytest.mark.parametrize("l2", [0.0, 3.0])
-def test_counts_with_exposures_are_weighted_rates(grow_policy, l2):
-    X, y, exposure = counts()
-    model = GradientBoostingRegressor(
-        "poisson", max_iter=30, l2_regularization=l2, grow_policy=grow_policy, **ALL_ROWS
-    )
-    rates = model.fit(X, y / exposure, exposure).predict(X)
-    gain = model.feature_importances_
-    model.fit(X, y, offset=np.log(exposure))
-    assert np.allclose(model.predict(X), rates, rtol=1e-10)
-    assert np.allclose(model.feature_importances_, gain, rtol=1e-10)
-    expected = model.predict(X, offset=np.log(exposure))
-    assert np.allclose(expected, rates * exposure, rtol=1e-10)
+def test_counts_with_exposures_are_weighted_rates(grow_policy):
+    for l2 in [0.0, 3.0]:
+        X, y, exposure = counts()
+        model = GradientBoostingRegressor(
+            "poisson", max_iter=30, l2_regularization=l2, grow_policy=grow_policy, **ALL_ROWS
+        )
+        rates = model.fit(X, y / exposure, exposure).predict(X)
+        gain = model.feature_importances_
+        model.fit(X, y, offset=np.log(exposure))
+        assert np.allclose(model.predict(X), rates, rtol=1e-10)
+        assert np.allclose(model.feature_importances_, gain, rtol=1e-10)
+        expected = model.predict(X, offset=np.log(exposure))
+        assert np.allclose(expected, rates * exposure, rtol=1e-10)
 
 
 @growth
-def test_gamma_with_exposures_is_of_rates(grow_policy):
-    X, y, exposure = counts()
-    model = GradientBoostingRegressor("gamma", max_iter=30, grow_policy=grow_policy, **ALL_ROWS)
-    rates = model.fit(X, (y + 1) / exposure).predict(X)
-    model.fit(X, y + 1, offset=np.log(exposure))
-    assert np.allclose(model.predict(X), rates, rtol=1e-10)
-
-
-@growth
-@pytest.mark.parametrize("loss", IDENTITY)
-def test_an_offset_of_numbers_is_a_difference(loss, grow_policy):
-    X, y, _ = counts()
-    offset = np.round(4 * np.cos(X[:, 2]))  # whole numbers: differences are exact
-    model = GradientBoostingRegressor(
-        loss, quantile=0.6, max_iter=25, grow_policy=grow_policy, **ALL_ROWS
-    )
-    rest = model.fit(X, y - offset).predict(X)
-    model.fit(X, y, offset=offset)
-    assert np.allclose(model.predict(X), rest, rtol=1e-9, atol=1e-9)
-    assert np.allclose(model.predict(X, offset=offset), rest + offset, rtol=1e-9)
+def test_an_offset_of_numbers_is_a_difference(grow_policy):
+    for loss in IDENTITY:
+        X, y, _ = counts()
+        offset = np.round(4 * np.cos(X[:, 2]))  # whole numbers: differences are exact
+        model = GradientBoostingRegressor(
+            loss, quantile=0.6, max_iter=25, grow_policy=grow_policy, **ALL_ROWS
+        )
+        rest = model.fit(X, y - offset).predict(X)
+        model.fit(X, y, offset=offset)
+        assert np.allclose(model.predict(X), rest, rtol=1e-9, atol=1e-9)
+        assert np.allclose(model.predict(X, offset=offset), rest + offset, rtol=1e-9)
 
 
 @growth
@@ -99,16 +87,6 @@ def test_the_start_is_the_best_constant_of_two_classes(loss):
     (start,) = model.fit(X, y, weight, offset=offset)._trees.start
     assert mean_loss(start) == pytest.approx(-model.train_score_[0], rel=1e-9)
     assert mean_loss(start) <= min(mean_loss(start - 1e-4), mean_loss(start + 1e-4))
-
-
-def test_the_start_is_the_best_constant_of_more_classes():
-    X, y = labels(n_classes=3)
-    offset = np.random.default_rng(1).normal(size=(len(y), 3))
-    model = GradientBoostingClassifier(max_iter=1, **ALL_ROWS).fit(X, y, offset=offset)
-    scores = offset + model._trees.start
-    powers = np.exp(scores)
-    means = np.mean(powers / powers.sum(axis=1, keepdims=True), axis=0)
-    assert np.allclose(means, [np.mean(y == name) for name in model.classes_], atol=1e-7)
 
 
 @both
@@ -211,18 +189,6 @@ def test_categories_are_encoded_by_rates():
     assert values.sum() / sizes.sum() == pytest.approx(
         y.sum() / exposure.sum() * exposure.max(), rel=1e-9
     )
-
-
-def test_equal_rows_with_other_offsets_are_not_copies():
-    X, y, exposure = counts(50)
-    X = np.tile(X[:1], (50, 1))
-    table = read_table(GradientBoostingRegressor(), X, reset=True)
-    binned = Binner(None, 255, None, 32).fit_transform(table, None)
-    y = np.ones(50)
-    plain = BoostingRows.from_table(binned, y, None)
-    with_offsets = BoostingRows.from_table(binned, y, None, None, np.log(exposure)[:, None])
-    assert len(np.unique(plain.keys)) == 1
-    assert len(np.unique(with_offsets.keys)) == 50
 
 
 REFUSED = [

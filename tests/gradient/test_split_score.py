@@ -7,23 +7,9 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.metrics import log_loss
 
-from mddf import GradientBoostingClassifier, GradientBoostingRegressor
+from mddf import GradientBoostingClassifier
 
 FAST = {"max_iter": 30, "learning_rate": 0.3, "random_state": 0}
-
-
-@pytest.mark.parametrize("policy", ["symmetric", "leaf-wise"])
-def test_the_squared_error_has_one_score(policy):
-    X, y = load_breast_cancer(return_X_y=True)
-    predictions = [
-        GradientBoostingRegressor(
-            split_score=score, grow_policy=policy, early_stopping=False, **FAST
-        )
-        .fit(X, y)
-        .predict(X)
-        for score in ("newton", "gradient")
-    ]
-    assert np.array_equal(*predictions)
 
 
 @pytest.mark.parametrize("load", [load_breast_cancer, load_iris])

@@ -1,22 +1,13 @@
 """Target statistics of categories with many levels."""
 
 import pickle
-from dataclasses import replace
-from time import monotonic
 
 import numpy as np
 import pandas as pd
 import pytest
-from boosted_cases import repeats_of
 
-from mddf import GradientBoostingClassifier, GradientBoostingRegressor, _core
-from mddf._base.parallel import TimeIsUp
-from mddf._binning.binner import Binner
-from mddf._binning.high_cardinality import CategoryLevels
-from mddf._gradient.dataset import BoostingRows
-from mddf._gradient.rounds import Rounds
-from mddf._gradient.target_encoding import Encoding, TargetSums
-from mddf._gradient.training import boost, boost_folds
+from mddf import GradientBoostingClassifier, GradientBoostingRegressor
+from mddf._gradient.target_encoding import TargetSums
 from mddf._input.frame import FrameTable
 
 FEW = {"max_iter": 30, "learning_rate": 0.2, "random_state": 0, "early_stopping": False}
@@ -82,15 +73,6 @@ def test_statistics_match_a_slow_twin(weights):
     assert means[-1, 0] == outcomes.prior[0]
 
 
-def test_targets_of_any_size():
-    for size in [1e-200, 1e200, 0.0]:
-        y = size * np.array([1.0, 2.0, 3.0, 4.0])
-        result = TargetSums.from_outputs(y[:, None], None).before(
-            np.array([0, 0, 1, 0]), np.arange(4)
-        )[:, 0]
-        assert result == pytest.approx(size * np.array([2.5, (1 + 2.5) / 2, 2.5, (3 + 2.5) / 3]))
-
-
 def test_statistics_of_a_row_exclude_its_target():
     rng = np.random.default_rng(0)
     keys, y, order = rng.integers(0, 5, 50), rng.normal(size=50), rng.permutation(50)
@@ -101,36 +83,6 @@ def test_statistics_of_a_row_exclude_its_target():
         other[row], other[swapped] = y[swapped], y[row]
         after = TargetSums.from_outputs(other[:, None], None).before(keys, order)
         assert after[row] == pytest.approx(before[row], rel=1e-9)
-
-
-def levels(numbers):
-    numbers = np.ascontiguousarray(numbers, np.int64)
-    return CategoryLevels([0], numbers, numbers.max(axis=0) + 1)
-
-
-def test_orders_depend_only_on_the_content_of_rows():
-    rng = np.random.default_rng(1)
-    codes = rng.integers(0, 3, (200, 2)).astype(np.uint8)  # many rows are equal
-    of, y = rng.integers(0, 4, (200, 1)), rng.integers(0, 2, 200)
-    seeds, moved = np.array([5, 6, 7], np.uint64), rng.permutation(200)
-
-    def content(rows, order):
-        return np.column_stack([codes, of, y])[rows][order]
-
-    result = list(repeats_of(codes, levels(of), y[:, None]).row_orders(seeds))
-    of_moved = repeats_of(codes[moved], levels(of[moved]), y[moved, None])
-    again = list(of_moved.row_orders(seeds))
-    for row_order, other in zip(result, again, strict=True):
-        assert np.array_equal(np.sort(row_order), np.arange(200))
-        assert np.array_equal(content(np.arange(200), row_order), content(moved, other))
-    assert not np.array_equal(result[0], result[1])
-    # Equal rows are not side by side, and places tell nothing of the target.
-    places = np.argsort(result[0])
-    assert abs(np.corrcoef(places, y)[0, 1]) < 0.2
-    equal = np.all(
-        content(np.arange(200), result[0])[1:] == content(np.arange(200), result[0])[:-1], 1
-    )
-    assert equal.mean() < 0.15
 
 
 @both
@@ -228,69 +180,6 @@ def test_held_out_rows(Model):
     other = Model(**FEW).fit(X[:1000], y[:1000], X_val=X[1000:], y_val=y[1000:])
     kept = Model(**FEW | {"max_iter": other.n_iter_}).fit(X[:1000], y[:1000])
     assert np.array_equal(answers(other, X), answers(kept, X))
-
-
-def coded(X, y):
-    binner = Binner("from_dtype", many_levels=32)
-    table = binner.fit_transform(FrameTable(X))
-    return table, binner.levels(FrameTable(X), binner.columns_of_many_levels()), y.astype(float)
-
-
-@pytest.mark.parametrize("n_classes", [0, 2, 3])
-def test_folds_use_only_their_training_rows(n_classes):
-    X, y = people(n_classes=n_classes)
-    table, of, y = coded(X, y)
-    encoding = Encoding.from_targets(of, y, n_classes, [1, 2], 255)
-    loss = {0: "squared_error", 2: "log_loss", 3: "softmax"}[n_classes]
-    options = _core.BoostOptions(loss, n_classes=max(2, n_classes), n_copies=encoding.n_copies)
-    folds = [(np.flatnonzero(np.arange(600) % 3 != k), np.arange(k, 600, 3)) for k in range(3)]
-    rounds = Rounds.at_rate([1], 20, 0.1)
-
-    def models(targets, n_jobs):
-        encoding_options = {"encoding": Encoding.from_targets(of, targets, n_classes, [1, 2], 255)}
-        return boost_folds(
-            BoostingRows.from_table(table, targets, None),
-            folds,
-            options,
-            rounds,
-            **encoding_options,
-            n_jobs=n_jobs,
-        )
-
-    result = models(y, 2)
-    for k, (train, held_out) in enumerate(folds):
-        rows = BoostingRows(
-            table, y, None, *(np.asarray(part, np.int32) for part in (train, held_out))
-        )
-        rows, statistics = rows.ordered(encoding)
-        rows = replace(rows, held_out=np.zeros(0, np.int32))
-        alone = boost(rows, options, rounds).trees.compact()
-        codes = np.hstack([table.codes[held_out], statistics.transform(of.take(held_out))])
-        codes[:, of.columns] = 0
-        assert np.array_equal(result[k].raw, alone.raw(codes))
-        assert np.array_equal(result[k].trees.raw(codes), result[k].raw)
-        other = y.copy()
-        other[held_out] = np.random.default_rng(k).permutation(y[held_out])
-        assert np.array_equal(models(other, 1)[k].raw, result[k].raw)
-    rows = BoostingRows.from_table(table, y, None)
-    chosen = boost_folds(rows, folds, options, rounds, patience=5, encoding=encoding)
-    assert len({model.trees.n_trees for model in chosen}) == 1
-
-
-def test_statistics_beyond_the_time_limit_are_not_started(monkeypatch):
-    X, y = people()
-    table, of, y = coded(X, y)
-    encoding = Encoding.from_targets(of, y, 0, [1, 2], 255)
-    options = _core.BoostOptions("squared_error", n_copies=encoding.n_copies)
-    folds = [(np.arange(400), np.arange(400, 600)), (np.arange(200, 600), np.arange(200))]
-    rounds = Rounds.at_rate([1], 20, 0.1)
-    encoding_options = {"encoding": encoding, "start_by": monotonic() + 1e3}
-    rows = BoostingRows.from_table(table, y, None)
-    assert len(boost_folds(rows, folds, options, rounds, **encoding_options)) == 2
-    monkeypatch.setattr("mddf._gradient.training._SECONDS_PER_STATISTIC", 1e3)
-    monkeypatch.setattr("mddf._gradient.training._booster", None)
-    with pytest.raises(TimeIsUp):
-        boost_folds(rows, folds, options, rounds, **encoding_options)
 
 
 @both

@@ -4,15 +4,10 @@ import pickle
 
 import numpy as np
 import pytest
-from boosted_cases import answers, both, growth, numbers, problem
+from boosted_cases import answers, both, growth, problem
 from sklearn.metrics import log_loss
 
-from mddf import GradientBoostingClassifier, _core
-from mddf._binning.binner import Binner
-from mddf._gradient.dataset import BoostingRows
-from mddf._gradient.rounds import Rounds
-from mddf._gradient.training import boost, boost_folds
-from mddf._input.table import ArrayTable
+from mddf import GradientBoostingClassifier
 
 
 @both
@@ -120,31 +115,6 @@ def test_a_validation_set(Model):
     ):
         with pytest.raises(ValueError, match=name):
             Model(**options).fit(X[train], y[train], **validation | wrong)
-
-
-def test_folds_are_models_of_their_rows():
-    X, y = numbers(300)
-    binned = Binner(None).fit_transform(ArrayTable(X))
-    folds = [(np.setdiff1d(np.arange(300), part), part) for part in np.split(np.arange(300), 3)]
-    options = _core.BoostOptions("squared_error", max_depth=4, l2=3.0)
-    rounds = Rounds.at_rate([1], 50, 0.1)
-    rows = BoostingRows.from_table(binned, y, None)
-    result = boost_folds(rows, folds, options, rounds, patience=5, n_jobs=2)
-    totals, n_trees = 0, result[0].trees.n_trees
-    for (train, held_out), model in zip(folds, result, strict=True):
-        parts = (part.astype(np.int32) for part in (train, held_out))
-        alone = boost(BoostingRows(binned, y, None, *parts), options, rounds)
-        assert np.array_equal(model.scores, alone.scores)
-        assert np.array_equal(model.raw, model.trees.raw(binned.codes[held_out]))
-        assert model.trees.n_trees == n_trees
-        totals = totals + len(held_out) * alone.scores
-        if n_trees == alone.trees.n_trees:
-            np.testing.assert_allclose(model.raw, alone.raw, atol=1e-5)  # compact trees
-    assert n_trees == totals.argmax()
-    every = boost_folds(rows, folds, options, rounds)
-    for (_, held_out), model in zip(folds, every, strict=True):
-        assert model.trees.n_trees == len(rounds)
-        assert np.array_equal(model.raw, model.trees.raw(binned.codes[held_out]))
 
 
 @both

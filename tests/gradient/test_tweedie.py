@@ -88,17 +88,3 @@ def test_refused_powers():
         X, y = costs(50)
         with pytest.raises(ValueError, match="tweedie_power"):
             GradientBoostingRegressor("tweedie", tweedie_power=power).fit(X, y)
-
-
-def test_a_warm_start_keeps_the_power():
-    X, y = costs(100)
-    options = {"loss": "tweedie", "warm_start": True}
-    model = GradientBoostingRegressor(max_iter=3, tweedie_power=1.2, **options, **ALL_ROWS)
-    model.fit(X, y)
-    expected = model.predict(X)
-    with pytest.raises(ValueError, match=r"tweedie_power must be 1\.2, .* got 1\.3"):
-        model.set_params(tweedie_power=1.3, max_iter=6).fit(X, y)
-    assert np.array_equal(model.predict(X), expected)
-    model.set_params(tweedie_power=1.2).fit(X, y)
-    whole = GradientBoostingRegressor("tweedie", tweedie_power=1.2, max_iter=6, **ALL_ROWS)
-    assert np.array_equal(model.predict(X), whole.fit(X, y).predict(X))

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor, TimeOrder, by_columns
-from mddf._binning.binner import Binner
 
 
 @pytest.fixture
@@ -32,14 +31,3 @@ def test_a_splitter_reads_tables_by_columns(data, kind):
     model = small(kind, cv=TimeOrder(time=0))
     expected = model.fit(X, y).predict(X)
     np.testing.assert_array_equal(model.fit(by_columns(X), y).predict(X), expected)
-
-
-@pytest.mark.parametrize("cv", [None, 3])
-def test_tables_by_columns_are_not_read_as_a_whole(data, cv, monkeypatch):
-    X, y, groups = data
-
-    def refuse(*_):
-        raise AssertionError("the table was read as a whole")
-
-    monkeypatch.setattr(Binner, "numbers", refuse)
-    small(cv=cv).fit(by_columns(X), y, groups=groups)

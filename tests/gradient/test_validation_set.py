@@ -20,19 +20,21 @@ def target(Model, y):
     return y > np.median(y) if Model is GradientBoostingClassifier else y
 
 
-@pytest.mark.parametrize("early_stopping", [True, False, "auto"])
-@pytest.mark.parametrize("Model", MODELS)
-def test_a_validation_set_that_was_not_transformed(Model, early_stopping):
-    X, y = measured()
-    y = target(Model, y)
-    scaler = StandardScaler().set_output(transform="pandas").fit(X[:200])
-    X_train = scaler.transform(X[:200])
-    model = Model(max_iter=60, early_stopping=early_stopping, random_state=0)
-    with pytest.warns(UserWarning, match=r"constant.*ends of the training range.*column 0, 'a'"):
-        model.fit(X_train, y[:200], X_val=X[200:], y_val=y[200:])
-    assert model.n_iter_ == 0
-    model.fit(X_train, y[:200], X_val=scaler.transform(X[200:]), y_val=y[200:])
-    assert model.n_iter_ > 0
+def test_a_validation_set_that_was_not_transformed():
+    for early_stopping in [True, False, "auto"]:
+        for Model in MODELS:
+            X, y = measured()
+            y = target(Model, y)
+            scaler = StandardScaler().set_output(transform="pandas").fit(X[:200])
+            X_train = scaler.transform(X[:200])
+            model = Model(max_iter=60, early_stopping=early_stopping, random_state=0)
+            with pytest.warns(
+                UserWarning, match=r"constant.*ends of the training range.*column 0, 'a'"
+            ):
+                model.fit(X_train, y[:200], X_val=X[200:], y_val=y[200:])
+            assert model.n_iter_ == 0
+            model.fit(X_train, y[:200], X_val=scaler.transform(X[200:]), y_val=y[200:])
+            assert model.n_iter_ > 0
 
 
 def test_targets_of_another_sign():

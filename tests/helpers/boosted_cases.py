@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
-from mddf._gradient.repeats import Repeats, feature_hashes
 
 MODELS = [GradientBoostingClassifier, GradientBoostingRegressor]
 both = pytest.mark.parametrize("Model", MODELS)
@@ -54,9 +53,3 @@ def frame_of_few_levels(n_rows=120):
 
 
 TABLES = {**made_models.TABLES, "frame": frame_of_few_levels}
-
-
-def repeats_of(codes, levels, targets):
-    """Rows with the same codes and levels."""
-    features = feature_hashes(codes, levels)
-    return Repeats.from_hashes(features, targets, None, n_columns=codes.shape[1])

@@ -1,6 +1,5 @@
 """Small random problems for the forest engine, and the checks that every grown tree must pass."""
 
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import naive
@@ -13,7 +12,6 @@ from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _core
 from mddf._binning.binned_table import BinnedTable, empty_codes, spare_bins
 from mddf._binning.bins import apply_bins, find_bins, join_bins
 from mddf._resampling.sampling import canonical_order
-from mddf._trees import grower
 from mddf._trees.arrays import trees_from_reader
 
 FORESTS = [RandomForestClassifier, CompletelyRandomForestClassifier]
@@ -138,20 +136,6 @@ def make_case(
         k,
         dyadic_weights(rng, n) if weighted else None,
     )
-
-
-@contextmanager
-def watched_growth():
-    """The blocks that are grown meanwhile, with the seeds and samples of their trees."""
-    blocks, growing = [], grower.growing
-
-    def watching(table, target, growth, **options):
-        blocks.extend(growth)
-        return growing(table, target, growth, **options)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grower, "growing", watching)
-        yield blocks
 
 
 def same_trees(a, b):

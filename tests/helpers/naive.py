@@ -64,12 +64,6 @@ def apply_bins(column, edges):
     return codes
 
 
-def apply_categories(column, n_categories):
-    column = np.asarray(column).astype(np.float64)
-    known = (column >= 0) & (column < n_categories)
-    return np.where(known, np.where(known, column, 0), MISSING).astype(np.uint8)
-
-
 # Trees, read from their parts
 
 

@@ -1,7 +1,6 @@
 """Slow, obvious twins of the boosting code: enumerate, sum, compare."""
 
 import numpy as np
-from mddf.baselines._boosting.fixed_learners import fixed_learners
 from scipy.optimize import linprog
 
 
@@ -16,11 +15,6 @@ def all_stumps(X):
     return [
         (f, t, np.where(X[:, f] <= t, 1, -1)) for f in range(X.shape[1]) for t in cuts(X[:, f])
     ]
-
-
-def stump_votes(X, n_thresholds):
-    """Votes of the stumps of so many thresholds a feature that differ, a row for each."""
-    return fixed_learners("stumps", X, n_thresholds)[1]
 
 
 def best_cut(X, g, rows):

@@ -7,7 +7,7 @@ from math import frexp, ldexp
 
 import numpy as np
 
-from mddf._base.elementary import exp, log
+from mddf._base.elementary import exp, expit, log  # noqa: F401
 
 QUANTILES = ("absolute_error", "quantile")
 CONSTANT = ("squared_error", *QUANTILES)

@@ -157,7 +157,7 @@ def _deep_forests():
     model = DeepForestRegressor(**DEEP, members=regressors)
     yield "deep regressor, own members", model, NUMBERS, TARGETS, {}
     tree = HistGradientBoostingRegressor(max_iter=3)
-    frame = DeepForestRegressor(**DEEP, members=["random", tree])
+    frame = DeepForestRegressor(**DEEP, members=[tree])
     yield "deep regressor, a member that sees frames", frame, table("frame"), TARGETS, {}
 
 

@@ -1,8 +1,7 @@
 """Trees as arrays, walked in plain numpy."""
 
 import numpy as np
-
-from mddf._input.reading import read_table
+from table_cases import read_again
 
 
 def walk(tree, row):
@@ -21,6 +20,4 @@ def walk(tree, row):
 
 
 def numbers(model, X):
-    return model._binner.numbers(
-        read_table(model, X, reset=False, categorical_features="from_dtype")
-    )
+    return model._binner.numbers(read_again(model, X, categorical_features="from_dtype"))

@@ -40,19 +40,16 @@ def test_explicit_mask(frame):
     assert mask(frame, ["color", "word", "flag"]) == [0, 1, 1, 0, 1]
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
+def test_masks_that_do_not_fit(frame):
+    for value, message in [
         ([[True]], r"one dimension, got an array of shape \(1, 1\)"),
         ([True, False], "each of the 5 columns of X, got 2"),
         ([5], r"below 5.*got \[5\]"),
         ([-6], r"below 5.*got \[-6\]"),
         (["shape"], "names 'shape', which is not a column of X"),
-    ],
-)
-def test_masks_that_do_not_fit(frame, value, message):
-    with pytest.raises(ValueError, match=f"categorical_features.*{message}"):
-        mask(frame, value)
+    ]:
+        with pytest.raises(ValueError, match=f"categorical_features.*{message}"):
+            mask(frame, value)
 
 
 def test_names_need_a_frame():

@@ -18,9 +18,6 @@ from mddf import (
     RandomForestRegressor,
     by_columns,
 )
-from mddf._binning import bin_subsample as bin_rows
-from mddf._binning.binner import Binner
-from mddf._binning.bins import find_bins
 from mddf._input import frame as data_frame
 from mddf._input import table as data_table
 from mddf.batch import predict_file
@@ -140,18 +137,6 @@ def test_dates_become_calendar_features(source, model, tmp_path, monkeypatch):
     np.testing.assert_array_equal(expected.predict_proba(parts), probabilities)
 
 
-def test_dates_that_are_marked_as_categories(tmp_path):
-    made, y = frame_of_dates()
-    made["day"] = made["day"].dt.to_period("M").dt.start_time  # few categories
-    whole, parts = from_parquet(tmp_path, made[["a", "day"]])
-    for marked in ([1], ["day"], [False, True]):
-        options = {"categorical_features": marked, "random_state": 0}
-        expected = RandomForestClassifier(5, **options).fit(whole, y)
-        fitted = RandomForestClassifier(5, **options).fit(parts, y)
-        assert fitted.n_features_in_ == 2
-        np.testing.assert_array_equal(fitted.predict_proba(parts), expected.predict_proba(whole))
-
-
 def test_dates_that_are_missing_in_a_later_table(tmp_path):
     made, y = frame_of_dates()
     _, parts = from_parquet(tmp_path, made[["a", "day"]])
@@ -160,48 +145,6 @@ def test_dates_that_are_missing_in_a_later_table(tmp_path):
     _, other = from_parquet(tmp_path / "other", made[["a"]])
     with pytest.raises(ValueError, match="now missing"):
         forest.predict(other)
-
-
-def test_names_that_parts_of_dates_would_have(tmp_path):
-    made, y = frame_of_dates()
-    _, parts = from_parquet(tmp_path, made[["a", "day"]].assign(**{"day.month": 1}))
-    with pytest.raises(ValueError, match=r"must not have a column 'day\.month'"):
-        RandomForestClassifier(2).fit(parts, y)
-
-
-def test_tables_of_dates_are_pickled(tmp_path):
-    made, _ = frame_of_dates()
-    whole, parts = from_parquet(tmp_path, made[["a", "day"]])
-    dated = pickle.loads(pickle.dumps(parts.with_dates(parts.find_dates(None, ()))))
-    assert dated.names == ["a", "day.month", "day.weekday", "day.day_of_year"]
-    months = dated.numbers([1])[:, 0]
-    np.testing.assert_array_equal(months, whole["day"].dt.month)
-
-
-def test_a_column_of_text_is_read_once_for_a_prediction(tmp_path):
-    made, y = frame()
-    parts = from_parquet(tmp_path, made[["a", "text"]])[1]
-    forest = RandomForestClassifier(2).fit(parts, y)
-    parts = by_columns(tmp_path)
-    read, fetch = [], parts._fetch
-    parts._fetch = lambda columns: read.append(columns) or fetch(columns)
-    forest.predict(parts)
-    assert sorted(read) == [["a"], ["text"]]
-
-
-def test_only_some_columns_are_read_at_a_time(tmp_path, monkeypatch):
-    made, y = frame()
-    monkeypatch.setattr(data_table, "_BLOCK_BYTES", 300 * 8 * 2)
-    parts = from_parquet(tmp_path, made[[*"abc", "whole"]])[1]
-    read, fetch = [], parts._fetch
-
-    def watched(columns):
-        read.append(columns)
-        return fetch(columns)
-
-    parts._fetch = watched
-    RandomForestClassifier(2, categorical_features="from_dtype").fit(parts, y)
-    assert read == [["a", "b"], ["c", "whole"]]
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -218,22 +161,6 @@ def test_a_mapped_file_is_not_copied(order, tmp_path):
     tracemalloc.stop()
     # Two bytes a cell, where the table has four, and some for each row.
     assert peak < 2.2 * X.size + 40 * len(X) < X.nbytes
-
-
-def test_unsupported_chunked_inputs_are_refused(tmp_path):
-    made, y = frame()
-    parts = from_parquet(tmp_path, made)[1]
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        RandomForestClassifier(2).fit(parts, y[:-1])
-    forest = RandomForestClassifier(2, categorical_features="from_dtype").fit(parts, y)
-    parquet(tmp_path, made.rename(columns={"a": "other"}))
-    with pytest.raises(ValueError, match="feature names"):
-        forest.predict(by_columns(tmp_path))
-    with pytest.raises(TypeError, match=r"by_columns needs the path.* got list"):
-        by_columns([[1.0]])
-    for number in (0, 2.5, "all"):
-        with pytest.raises(ValueError, match=rf"bin_rows must be None .*, got {number!r}"):
-            by_columns(np.zeros((3, 3)), bin_rows=number)
 
 
 def test_empty_tables_are_refused(tmp_path):
@@ -365,100 +292,6 @@ def test_all_files_of_a_folder_decide_the_columns(tmp_path):
 
 
 # Bins of fewer rows
-
-
-def drawn_rows(table, columns, weight):
-    chosen = [table.numbers(columns)] if len(columns) else []
-    return bin_rows.rows_for_bins(chosen, table.shape[0], table.bin_rows, weight)
-
-
-def bins_of(table):
-    binner = Binner("from_dtype")
-    binner.fit_transform(table)
-    return binner.bins_
-
-
-def test_bins_of_a_sample_do_not_depend_on_the_order_of_rows():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(3000, 3)).astype(np.float32)
-    X[::5, 1] = np.nan
-    X[::3, 2] = 0.0
-    X[1::6, 2] = -0.0
-    table = by_columns(X, bin_rows=900)
-    rows = drawn_rows(table, np.arange(3), None)
-    assert len(rows) == 900
-    np.testing.assert_array_equal(bins_of(table).edges, find_bins(X[rows]).edges)
-    assert len(find_bins(X).edges) == len(bins_of(table).edges)
-    assert not np.array_equal(find_bins(X).edges, bins_of(table).edges)
-    order = rng.permutation(3000)
-    for other in (X[order], X.astype(np.float64), np.asfortranarray(X + 0.0)):
-        again = bins_of(by_columns(other, bin_rows=900))
-        np.testing.assert_array_equal(again.edges, bins_of(table).edges)
-    # As likely as not one of the first half.
-    assert 380 < np.count_nonzero(rows < 1500) < 520
-
-
-def test_values_that_many_rows_share_are_not_lost():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 3, (4000, 1)).astype(float)
-    y = X[:, 0] > 1
-    forest = RandomForestClassifier(10, random_state=0).fit(by_columns(X, bin_rows=500), y)
-    assert forest.score(X, y) == 1
-    pairs = rng.integers(0, 3, (4000, 2)).astype(float)
-    weight = rng.integers(0, 3, 4000).astype(float)
-    order = rng.permutation(4000)
-    for weights in (np.ones(4000), weight):
-        drawn = []
-        for table, sample_weight in ((pairs, weights), (pairs[order], weights[order])):
-            rows = drawn_rows(by_columns(table, bin_rows=500), np.arange(2), sample_weight)
-            assert len(rows) == 500
-            drawn.append(sorted(map(tuple, np.column_stack([table, sample_weight])[rows])))
-        assert drawn[0] == drawn[1]
-        assert len({row[:2] for row in drawn[0]}) == 9
-
-
-def test_bins_of_few_rows_or_all_rows_are_exact(tmp_path):
-    made, y = frame()
-    _, parts = from_parquet(tmp_path, made)
-    expected = bins_of(parts)
-    parts.bin_rows = len(y)
-    np.testing.assert_array_equal(bins_of(parts).edges, expected.edges)
-    sampled = by_columns(tmp_path, bin_rows=200)
-    assert len(bins_of(sampled).edges) < len(expected.edges)
-    weight = np.arange(len(y)) % 2
-    assert drawn_rows(sampled, np.arange(4), weight) is None  # 150 with weight
-    sampled.bin_rows = 100
-    rows = drawn_rows(sampled, np.arange(4), weight)
-    assert len(rows) == 100
-    assert weight[rows].all()
-    assert drawn_rows(sampled, np.array([], int), None) is None
-
-
-def test_a_mapped_array_gives_the_bits_of_one_in_memory(tmp_path):
-    X = np.random.default_rng(0).normal(size=(500, 4)).astype(np.float32)
-    mapped = np.memmap(tmp_path / "table", np.float32, "w+", shape=X.shape)
-    mapped[:] = X
-    y = X[:, 0] > 0
-    forests = [
-        RandomForestClassifier(5, random_state=0).fit(table, y)
-        for table in (X, by_columns(mapped), by_columns(mapped, bin_rows=10**6))
-    ]
-    expected, *result = [forest.predict_proba(X) for forest in forests]
-    for predicted in result:
-        np.testing.assert_array_equal(predicted, expected)
-    sampled = RandomForestClassifier(5, random_state=0).fit(by_columns(mapped, bin_rows=200), y)
-    assert sampled.score(by_columns(mapped), y) > 0.95
-
-
-def test_drawn_rows_of_few():
-    """Samples of fewer rows than bins are the same for all kinds of tables."""
-    X = np.random.default_rng(0).normal(size=(100, 3))
-    y = np.arange(100) % 2
-    for options, weights in (({}, None), ({"categorical_features": [2]}, None), ({}, y + 1.0)):
-        data = np.column_stack([X[:, :2], np.arange(100) % 3]) if options else X
-        forest = RandomForestClassifier(3, random_state=0, **options)
-        forest.fit(by_columns(data, bin_rows=10), y, sample_weight=weights)
-        assert np.diff(forest._binner.bins_.start)[:2].tolist() == [10, 10]
 
 
 def test_a_block_is_freed_before_the_next_one_is_read(tmp_path, monkeypatch):

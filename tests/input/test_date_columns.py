@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from mddf import (
     DeepForestRegressor,
     GradientBoostingRegressor,
-    RandomForestClassifier,
     RandomForestRegressor,
 )
 from mddf._input.calendar import calendar_parts
@@ -85,14 +84,6 @@ def test_the_same_trees_from_every_kind_of_frame():
         np.testing.assert_array_equal(model.fit(other, y).predict(X), expected)
 
 
-def test_dates_without_times():
-    X = pd.DataFrame({"day": [dt.date(2024, 1, 1 + number % 28) for number in range(60)]})
-    model = RandomForestClassifier(5, random_state=0).fit(X, X["day"].map(dt.date.weekday) < 5)
-    assert model.score(X, X["day"].map(dt.date.weekday) < 5) == 1
-    as_polars = pl.DataFrame({"day": X["day"].tolist()})
-    np.testing.assert_array_equal(model.predict(as_polars), model.predict(X))
-
-
 def test_new_rows_without_dates():
     X, y = orders()
     model = RandomForestRegressor(5, random_state=0).fit(X, y)
@@ -124,24 +115,6 @@ def test_dates_that_are_marked_as_categories(marked):
     with pytest.warns(UserWarning, match="look|categories"):
         model = RandomForestRegressor(5, categorical_features=marked, random_state=0).fit(X, y)
     assert model.feature_names_in_.tolist() == ["size", "day", "kind"]
-
-
-@pytest.mark.parametrize("marked", [["kind"], [2], [False, False, True]])
-def test_column_numbers_refer_to_the_users_table(marked):
-    X, y = orders()
-    X = X.assign(kind=np.arange(N) % 3)
-    model = RandomForestRegressor(5, categorical_features=marked, random_state=0).fit(X, y)
-    by_name = RandomForestRegressor(5, categorical_features=["kind"], random_state=0).fit(X, y)
-    np.testing.assert_array_equal(model.predict(X), by_name.predict(X))
-
-
-@pytest.mark.parametrize("labels", [range(N, 0, -1), [0] * N])
-def test_row_labels_do_not_matter(labels):
-    X, y = orders()
-    model = RandomForestRegressor(5, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(model.predict(X.set_axis(labels)), model.predict(X))
-    by_labels = RandomForestRegressor(5, random_state=0).fit(X.set_axis(labels), y)
-    np.testing.assert_array_equal(by_labels.predict(X), model.predict(X))
 
 
 def test_constraints_refer_to_the_users_columns():

@@ -1,7 +1,5 @@
 """Data frames of every kind, column by column."""
 
-import warnings
-from datetime import datetime
 from decimal import Decimal
 
 import narwhals.stable.v1 as nw
@@ -16,8 +14,6 @@ from mddf.baselines import AdaBoostClassifier, MultiGrainedScanner
 from table_cases import read, read_frame
 
 from mddf import RandomForestClassifier
-from mddf._binning.binner import Binner
-from mddf._input.frame import frame_table
 
 FRAMES = {
     "pandas": pd.DataFrame,
@@ -89,14 +85,6 @@ def test_batches_of_pyarrow_are_tables(Model):
     assert np.array_equal(result.predict_proba(batch), expected.predict_proba(X))
 
 
-def test_batches_of_pyarrow_have_words():
-    cells = [pa.array([1.5, 2.0, None]), pa.array(["x", None, "y"])]
-    batch = pa.RecordBatch.from_arrays(cells, names=["a", "word"])
-    table = read(batch)
-    assert table.names == ["a", "word"]
-    assert are_words(table) == [False, True]
-
-
 @pytest.mark.parametrize(
     "model", [RandomForestClassifier(2), AdaBoostClassifier(2), MultiGrainedScanner()]
 )
@@ -129,90 +117,6 @@ def test_types_of_pandas():
     np.testing.assert_array_equal(numbers, [[1, 1, 1, 0, 1.5, nan], [nan, nan, 2, 2, nan, 3]])
 
 
-ARROW_NUMBERS = [
-    *(pa.int8(), pa.int16(), pa.int32(), pa.int64()),
-    *(pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
-    *(pa.float16(), pa.float32(), pa.float64(), pa.bool_()),
-]
-
-
-@pytest.mark.parametrize("n_rows", [1, 5])
-@pytest.mark.parametrize("has_missing", [False, True])
-@pytest.mark.parametrize("type_", ARROW_NUMBERS, ids=str)
-def test_numbers_of_pyarrow_in_pandas(type_, has_missing, n_rows):
-    dtype = np.dtype(type_.to_pandas_dtype())
-    largest = np.iinfo(dtype).max if dtype.kind in "iu" else 1
-    cells = [*np.array([largest, 0, 1, 0, 1], dtype)[:n_rows]]
-    if has_missing:
-        cells[-1] = None
-    X = pd.DataFrame({"number": pd.array(pa.array(cells, type_), pd.ArrowDtype(type_))})
-    expected = [[np.nan if cell is None else float(cell)] for cell in cells]
-    np.testing.assert_array_equal(frame_table(X).numbers([0]), expected)
-    assert not are_words(frame_table(X))[0]
-
-
-def _mixed_frames():
-    when = pd.to_datetime(["2020-01-01", None, "2020-01-03"])
-    yield pd.DataFrame(
-        {
-            "float": [1.5, np.nan, 1e300],
-            "single": np.array([0.1, 2, 3], np.float32),
-            "large": [2**53 + 1, 2**60 + 1, 3],
-            "small": np.array([1, 2, 255], np.uint8),
-            "nullable": pd.array([1, None, 3], "Int64"),
-            "flag": [True, False, True],
-            "maybe": pd.array([True, None, False], "boolean"),
-            "word": ["a", None, "b"],
-            "category": pd.Categorical(["x", None, "x"]),
-            "number category": pd.Categorical([3, None, 5]),
-            "object": np.array(["a", 1, None], object),
-            "decimal": [Decimal("1.5"), None, Decimal(2)],
-            "when": when,
-            "whens": pd.Series([when[0], pd.NaT, "z"], dtype=object),
-            "sparse": pd.arrays.SparseArray([0.0, 1.0, np.nan]),
-            "nothing": np.array([None, None, None], object),
-        }
-    )
-    columns = {
-        "float": [1.5, None, np.nan],
-        "large": [2**53 + 1, None, 3],
-        "word": ["a", None, ""],
-    }
-    columns |= {"flag": [True, None, False], "when": [datetime(2020, 1, 1), None, None]}
-    yield pl.DataFrame(columns, strict=False)
-    yield pl.DataFrame({"category": pl.Series(["x", None, "y"], dtype=pl.Categorical)})
-    yield pa.table(columns)
-    yield pa.table({"category": pa.array(["x", None, "y"]).dictionary_encode()})
-
-
-@pytest.mark.parametrize("X", list(_mixed_frames()), ids=lambda X: type(X).__module__)
-def test_few_rows_are_read_at_once_like_many(X, monkeypatch):
-    at_once = read(X)
-    monkeypatch.setattr("mddf._input.frame._FEW_CELLS", 0)
-    by_column = read(X)
-    for c, name in enumerate(at_once.names):
-        assert at_once.column(c).kind == by_column.column(c).kind, name
-        assert at_once.column(c).is_categorical == by_column.column(c).is_categorical, name
-        values, expected = at_once.column(c).values, by_column.column(c).values
-        assert [type(v) for v in values] == [type(v) for v in expected], name
-        assert_same(values, expected, name)
-        if not by_column.column(c).is_categorical and "when" not in name:
-            np.testing.assert_array_equal(at_once.numbers([c]), by_column.numbers([c]), name)
-
-
-def test_factors_are_the_values(monkeypatch):
-    X = next(_mixed_frames())
-    in_memory = read(X)
-    monkeypatch.setattr("mddf._input.frame._FEW_CELLS", 0)
-    table = read(X)
-    for c, name in enumerate(table.names):
-        numbers, different = table.column(c).cells
-        values, expected = different[numbers], in_memory.column(c).values
-        assert_same(values, expected, name)
-    lists = pd.DataFrame({"lists": [[1], [2]]})
-    assert read(lists).column(0).values.tolist() == [[1], [2]]
-
-
 def test_names_may_be_equal_or_numbers():
     X = np.arange(6.0).reshape(3, 2)
     for names in (["a", "a"], [0, 1], ["b", 1]):
@@ -221,70 +125,11 @@ def test_names_may_be_equal_or_numbers():
         np.testing.assert_array_equal(read_frame(frame).numbers(range(2)), X)
 
 
-def test_objects_that_are_numbers():
-    X = np.random.default_rng(0).random((200, 2))
-    X[::7, 1] = np.nan
-    y = X[:, 0] > 0.5
-    objects = pd.DataFrame(X).astype(object)
-    assert are_words(read(objects)) == [False, False]
-    assert are_words(read_frame(objects.assign(word="a"))) == [False, False, True]
-    forest = RandomForestClassifier(5, random_state=0).fit(X, y)
-    of_objects = RandomForestClassifier(5, random_state=0).fit(objects, y)
-    assert np.array_equal(forest.apply(X), of_objects.apply(objects))
-    with_na = objects.where(objects.notna(), pd.NA)
-    assert np.array_equal(forest.apply(X), of_objects.apply(with_na))
-    again = RandomForestClassifier(5, random_state=0).fit(with_na, y)
-    assert np.array_equal(forest.apply(X), again.apply(with_na.iloc[:, :]))
-    assert with_na.iloc[0, 1] is pd.NA  # the user's frame is as it was
-
-
 def test_sparse_columns_of_pandas_are_numbers_for_all():
     dense = np.arange(60.0) % 3
     X, y = pd.DataFrame({"a": pd.arrays.SparseArray(dense), "b": dense[::-1]}), dense > 1
     result = AdaBoostClassifier(2).fit(X, y).predict(X)
     assert np.array_equal(result, AdaBoostClassifier(2).fit(X.to_numpy(), y).predict(X.to_numpy()))
-
-
-def _odd_frames():
-    n = 6
-    numbers = np.array([2**60 + 1, 3, 2**60 + 1, 5, 3, 3])
-    words = np.array(["a", "b", None, "a", "c", "b"], object)
-    category = pd.Series(words).astype("category")
-    large = pd.Series(numbers).astype("category")
-    when = pd.Series(pd.date_range("2020-01-01", periods=n))
-    return {
-        "text": pd.DataFrame({"a": words, "b": words[::-1]}),
-        "strings": pd.DataFrame({"a": pd.array(words, "string"), "b": pd.array(words, "string")}),
-        "categories": pd.DataFrame({"a": category, "b": category}),
-        "other categories": pd.DataFrame({"a": category, "b": category[::-1].to_numpy(object)}),
-        "categories of numbers": pd.DataFrame({"a": large, "b": np.linspace(0, 1, n)}),
-        "large and broken numbers": pd.DataFrame(
-            {"a": large, "b": pd.Series(np.arange(n) / 2).astype("category")}
-        ),
-        "a bit of all": pd.DataFrame(
-            {
-                "a": words, "b": category, "c": large, "d": np.arange(n), "e": words == "a",
-                "f": pd.array([1, None] * 3, "Int64"), "g": when.astype("category"),
-                "h": pd.array(words, "string"), "i": np.linspace(0, 1, n, dtype=np.float32),
-            }
-        ),
-        "names that are equal": pd.DataFrame(np.array([words, words]).T, columns=["a", "a"]),
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("name", _odd_frames())
-def test_a_row_has_the_cells_of_a_whole_frame(name):
-    X = _odd_frames()[name]
-    whole = frame_table(X)
-    for row in range(len(X)):
-        alone = frame_table(X.iloc[row : row + 1])
-        for c in range(X.shape[1]):
-            if whole.types[c].kind is None:
-                result, expected = alone.column(c), whole.column(c)
-                assert result.missing[0] == expected.missing[row]
-                if not result.missing[0]:
-                    assert result.values[0] == expected.values[row]
-                    assert hash(result.values[0]) == hash(expected.values[row])
 
 
 def _odd_columns(rng, n_rows):
@@ -321,37 +166,6 @@ def _odd_columns(rng, n_rows):
     }
 
 
-@settings(deadline=None, max_examples=40)
-@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 7, 40]), st.booleans())
-def test_small_frames_are_coded_like_long_ones(seed, n_rows, own_arrays):
-    rng = np.random.default_rng(seed)
-    columns, new = _odd_columns(rng, 60), _odd_columns(rng, n_rows)
-    chosen = rng.permutation([name for name in columns if name != "any"])[: rng.integers(1, 24)]
-    X, Z = (pd.DataFrame({name: made[name] for name in chosen}) for made in (columns, new))
-    Z = Z.assign(**{name: "new" for name in chosen if name == "object" and seed % 2})
-    results = []
-    with pytest.MonkeyPatch.context() as patch:
-        if not own_arrays:
-            patch.delattr(pd.DataFrame, "_iter_column_arrays")
-        for few_cells in (2**17, 0):
-            patch.setattr("mddf._input.frame._FEW_CELLS", few_cells)
-            try:
-                # A recorder for each: warnings of a kind are shown once in the same place.
-                with warnings.catch_warnings(record=True) as caught:
-                    warnings.simplefilter("always")
-                    binner = Binner("from_dtype")
-                    binned = binner.fit_transform(read(X))
-                    caught.clear()
-                    codes = binner.encode(read(Z)).codes
-                    messages = sorted(str(warning.message) for warning in caught)
-                results.append((binned.codes, binner.numbers(read(Z)), codes, messages))
-            except (TypeError, ValueError) as error:
-                results.append((type(error), str(error)))
-    at_once, by_column = results
-    for result, expected in zip(at_once, by_column, strict=True):
-        np.testing.assert_array_equal(result, expected)
-
-
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 40]))
 def test_small_frames_of_odd_columns_are_read_like_long_ones(seed, n_rows):
@@ -364,29 +178,6 @@ def test_small_frames_of_odd_columns_are_read_like_long_ones(seed, n_rows):
         for c, name in enumerate(X):
             assert at_once.column(c).kind == by_column.column(c).kind, name
             assert_same(cells[c].values, by_column.column(c).values, name)
-
-
-@pytest.mark.parametrize("n_rows", [1, 30])
-def test_small_frames_of_polars_are_numbers_at_once(n_rows, monkeypatch):
-    rng = np.random.default_rng(0)
-    numbers = rng.integers(-9, 9, n_rows)
-    X = pl.DataFrame(
-        {
-            "whole": numbers,
-            "missing": [None if number > 3 else float(number) for number in numbers],
-            "single": pl.Series((numbers / 3).astype(np.float32)),
-            "large": [2**60 + 1] * n_rows,
-            "unsigned": pl.Series([2**64 - 1] * n_rows, dtype=pl.UInt64),
-            "decimal": pl.Series([Decimal("1.25")] * n_rows, dtype=pl.Decimal(10, 2)),
-            "flag": numbers > 0,
-            "maybe": pl.Series([None] * n_rows, dtype=pl.Boolean),
-        }
-    )
-    chosen = [[*range(6)], [*range(8)], [1], [6, 2], [7]]
-    result = [read(X).numbers(columns) for columns in chosen]
-    monkeypatch.setattr("mddf._input.frame._FEW_CELLS", 0)
-    for columns, numbers in zip(chosen, result, strict=True):
-        np.testing.assert_array_equal(numbers, read(X).numbers(columns))
 
 
 @every_frame

@@ -25,20 +25,16 @@ def studied(text=False, n_subjects=20, n_repeats=4):
     return X, rng.integers(0, 2, len(X))
 
 
-@pytest.mark.parametrize("text", [False, True])
-@pytest.mark.parametrize(
-    "model",
-    [
-        RandomForestRegressor(2),
-        GradientBoostingRegressor(max_iter=2, early_stopping=False),
-        DeepForestClassifier(1, **DEEP),
-    ],
-    ids=lambda model: type(model).__name__,
-)
-def test_repeated_subjects_are_named(model, text):
-    X, y = studied(text)
-    with pytest.warns(UserWarning, match=REPEATED):
-        model.fit(X, y)
+def test_repeated_subjects_are_named():
+    for text in [False, True]:
+        for model in [
+            RandomForestRegressor(2),
+            GradientBoostingRegressor(max_iter=2, early_stopping=False),
+            DeepForestClassifier(1, **DEEP),
+        ]:
+            X, y = studied(text)
+            with pytest.warns(UserWarning, match=REPEATED):
+                model.fit(X, y)
 
 
 def test_groups_and_splitters_are_an_answer():
@@ -73,55 +69,52 @@ def subjects(X):
     return in_check
 
 
-@pytest.mark.parametrize(
-    "name", ["id", "patient", "PatientID", "subject_no", "Customer Number", "user_id", "userid"]
-)
-@pytest.mark.parametrize("kind", ["sorted", "shuffled", "text", "gap", "odd"])
-def test_names_of_subjects(name, kind):
-    X, _ = visits()
-    X = X.rename(columns={"subject": name})
-    if kind == "shuffled":
-        X = X.sample(frac=1, random_state=0)
-    elif kind == "text":
-        X[name] = [f"s{number}" for number in X[name]]
-    elif kind in ("gap", "odd"):
-        X[name] = X[name].astype(float)
-        X.loc[0, name] = np.nan if kind == "gap" else 0.5
-    assert subjects(X) == {name}
+def test_names_of_subjects():
+    for name in [
+        "id",
+        "patient",
+        "PatientID",
+        "subject_no",
+        "Customer Number",
+        "user_id",
+        "userid",
+    ]:
+        for kind in ["sorted", "shuffled", "text", "gap", "odd"]:
+            X, _ = visits()
+            X = X.rename(columns={"subject": name})
+            if kind == "shuffled":
+                X = X.sample(frac=1, random_state=0)
+            elif kind == "text":
+                X[name] = [f"s{number}" for number in X[name]]
+            elif kind in ("gap", "odd"):
+                X[name] = X[name].astype(float)
+                X.loc[0, name] = np.nan if kind == "gap" else 0.5
+            assert subjects(X) == {name}
 
 
-@pytest.mark.parametrize(
-    "name", ["shop_id", "customer_age", "users", "zip", "grid", "customer_date"]
-)
-def test_other_names(name):
-    X, _ = visits()
-    assert subjects(X.rename(columns={"subject": name}).sample(frac=1, random_state=0)) == set()
+def test_other_names():
+    for name in ["shop_id", "customer_age", "users", "zip", "grid", "customer_date"]:
+        X, _ = visits()
+        assert (
+            subjects(X.rename(columns={"subject": name}).sample(frac=1, random_state=0)) == set()
+        )
 
 
-@pytest.mark.parametrize("kind", ["sorted", "shuffled", "text", "gap"])
-def test_columns_that_are_constant_within_subjects(kind):
-    X, age = visits()
-    X = X.rename(columns={"subject": "k"}).assign(age=age.astype(float))
-    if kind == "shuffled":
-        X = X.sample(frac=1, random_state=0)
-    elif kind == "text":
-        X["k"] = [f"s{number}" for number in X["k"]]
-    elif kind == "gap":
-        X.loc[0, ["k", "age"]] = np.nan
-    assert subjects(X) == {"k"}
+def test_columns_that_are_constant_within_subjects():
+    for kind in ["sorted", "shuffled", "text", "gap"]:
+        X, age = visits()
+        X = X.rename(columns={"subject": "k"}).assign(age=age.astype(float))
+        if kind == "shuffled":
+            X = X.sample(frac=1, random_state=0)
+        elif kind == "text":
+            X["k"] = [f"s{number}" for number in X["k"]]
+        elif kind == "gap":
+            X.loc[0, ["k", "age"]] = np.nan
+        assert subjects(X) == {"k"}
 
 
-def test_conversions_are_no_properties_of_subjects():
-    rng = np.random.default_rng(0)
-    degrees = rng.integers(0, 100, 300)
-    X = pd.DataFrame({"a": degrees, "b": 32 + 1.8 * degrees, "c": degrees // 10, "d": -degrees})
-    assert subjects(X) == set()
-    assert subjects(X[["a"]].assign(code=rng.permutation(100)[degrees])) == set()
-
-
-@pytest.mark.parametrize(
-    "column",
-    [
+def test_other_columns_are_not_subjects():
+    for column in [
         np.repeat(np.arange(1980, 2000), 4),  # years
         np.arange(80),  # an identifier of rows
         np.arange(80) % 4,  # a category
@@ -129,11 +122,9 @@ def test_conversions_are_no_properties_of_subjects():
         np.full(80, np.nan),
         np.repeat(np.arange(5), 4),  # too few
         np.repeat([1e300, 1.0], 40),
-    ],
-)
-def test_other_columns_are_not_subjects(column):
-    rows = np.random.default_rng(0).permutation(len(column))
-    assert subjects(pd.DataFrame({"x": np.asarray(column, float)[rows]})) == set()
+    ]:
+        rows = np.random.default_rng(0).permutation(len(column))
+        assert subjects(pd.DataFrame({"x": np.asarray(column, float)[rows]})) == set()
 
 
 @settings(max_examples=30, deadline=None)

@@ -81,48 +81,25 @@ def test_invalid_sparse_matrices():
             read(X)
 
 
-def test_sparse_matrices_are_made_dense_in_blocks(monkeypatch):
-    monkeypatch.setattr("mddf._input.table._BLOCK_BYTES", 1000)
-    dense = np.random.default_rng(0).integers(0, 2, (25, 12)).astype(float)
-    y = dense[:, 0]
-    table = read(sparse.csr_matrix(dense))
-    assert [len(block) for block in table.blocks()] == [5, 5, 2]
-    forest = RandomForestClassifier(5, random_state=0).fit(sparse.csr_matrix(dense), y)
-    expected = RandomForestClassifier(5, random_state=0).fit(dense, y)
-    assert np.array_equal(forest.apply(sparse.csr_matrix(dense)), expected.apply(dense))
-
-
-def test_arrays_of_objects():
-    X = np.array([["a", 1.5], [None, None], ["b", "2"]], dtype=object)
-    table = read(X, categorical_features=[0])
-    assert table.column(0).kind == "text"
-    np.testing.assert_array_equal(table.numbers([1]), [[1.5], [np.nan], [2]])
-    assert table.column(0).missing.tolist() == [False, True, False]
-    assert read(X.tolist(), categorical_features=[0]).column(0).values[2] == "b"
-    assert (
-        read(np.array([[1, "a"]] * 2, object), categorical_features=[1]).column(1).kind == "text"
-    )
-
-
-@pytest.mark.parametrize("dtype", [float, np.float32, int, bool, np.uint8])
-def test_masked_cells_are_missing(dtype):
-    rng = np.random.default_rng(0)
-    X, mask = rng.integers(0, 5, (60, 4)).astype(dtype), rng.random((60, 4)) < 0.2
-    masked, missing = np.ma.array(X, mask=mask), np.where(mask, np.nan, X)
-    for table in (read(masked), read(list(masked)), by_columns(masked)):
-        assert np.array_equal(table.numbers(range(4)), missing, equal_nan=True)
-    y = np.arange(60) % 2
-    for model in (
-        RandomForestClassifier(3, random_state=0),
-        MultiGrainedScanner([2], n_estimators=2, cv=2, random_state=0),
-        AdaBoostClassifier(2),
-    ):
-        result, expected = (clone(model).fit(cells, y) for cells in (masked, missing))
-        ask = "transform" if isinstance(model, MultiGrainedScanner) else "predict_proba"
-        answers = getattr(result, ask)(masked[1:]), getattr(expected, ask)(missing[1:])
-        assert np.array_equal(*answers)
-    assert np.array_equal(masked.mask, mask)
-    assert read(np.ma.array(X)).numbers(range(4)).dtype == read(X).numbers(range(4)).dtype
+def test_masked_cells_are_missing():
+    for dtype in [float, np.float32, int, bool, np.uint8]:
+        rng = np.random.default_rng(0)
+        X, mask = rng.integers(0, 5, (60, 4)).astype(dtype), rng.random((60, 4)) < 0.2
+        masked, missing = np.ma.array(X, mask=mask), np.where(mask, np.nan, X)
+        for table in (read(masked), read(list(masked)), by_columns(masked)):
+            assert np.array_equal(table.numbers(range(4)), missing, equal_nan=True)
+        y = np.arange(60) % 2
+        for model in (
+            RandomForestClassifier(3, random_state=0),
+            MultiGrainedScanner([2], n_estimators=2, cv=2, random_state=0),
+            AdaBoostClassifier(2),
+        ):
+            result, expected = (clone(model).fit(cells, y) for cells in (masked, missing))
+            ask = "transform" if isinstance(model, MultiGrainedScanner) else "predict_proba"
+            answers = getattr(result, ask)(masked[1:]), getattr(expected, ask)(missing[1:])
+            assert np.array_equal(*answers)
+        assert np.array_equal(masked.mask, mask)
+        assert read(np.ma.array(X)).numbers(range(4)).dtype == read(X).numbers(range(4)).dtype
 
 
 def test_masked_objects_are_missing():

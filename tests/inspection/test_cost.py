@@ -2,7 +2,6 @@
 
 import pickle
 
-import numpy as np
 import pytest
 from made_models import TABLES, labels_of, number_table
 from mddf.baselines import AdaBoostClassifier
@@ -27,13 +26,6 @@ def test_counted_costs(kind):
     assert "microseconds per row on one thread" in str(model_cost)
     assert model_cost.microseconds_per_call > model_cost.microseconds_per_row
     assert str(model_cost).endswith("for a row alone")
-
-
-def test_more_trees_cost_more():
-    X = number_table()
-    few, many = (RandomForestClassifier(n).fit(X, labels_of(X)) for n in (5, 400))
-    assert cost(many).microseconds_per_row > cost(few).microseconds_per_row
-    assert cost(many).n_bytes > cost(few).n_bytes
 
 
 def test_external_estimators_are_counted():
@@ -66,14 +58,6 @@ def test_boosted_members_have_trees():
     assert model_cost.n_trees == forests + sum(sum(folds.rounds) for folds in boosted)
     alone = cost(DeepForestClassifier(members=["boosted"], random_state=0).fit(X, labels_of(X)))
     assert alone.n_nodes > alone.n_trees > 0
-
-
-def test_a_table_is_counted_once():
-    X = number_table()
-    forest = RandomForestClassifier(2).fit(X, labels_of(X))
-    before = cost(forest).n_bytes
-    forest.extra_ = [np.zeros(10**6)] * 3
-    assert cost(forest).n_bytes == before + 8 * 10**6
 
 
 def test_refusals():

@@ -55,30 +55,30 @@ def unaligned(x):
     return copy
 
 
-@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u1"])
-def test_find_bins(dtype):
-    x = np.arange(12).reshape(6, 2).astype(dtype)
-    _core.find_bins(x, None, 0, 2, 255)
-    wrong = [
-        (x.ravel(), None, 0, 2, 255),
-        (x.astype(np.float16), None, 0, 2, 255),
-        (x.astype(complex), None, 0, 2, 255),
-        (x.astype(">f8"), None, 0, 2, 255),
-        (x.tolist(), None, 0, 2, 255),
-        (unaligned(x), None, 0, 2, 255),
-        (x, np.ones(5), 0, 2, 255),
-        (x, np.ones(6, np.float32), 0, 2, 255),
-        (x, np.ones((6, 1)), 0, 2, 255),
-        (x, None, -1, 2, 255),
-        (x, None, 0, 3, 255),
-        (x, None, 2, 1, 255),
-        (x, None, 0, 2, 1),
-        (x, None, 0, 2, 256),
-        (x, None, 0, 2, 2**40),
-    ]
-    for arguments in wrong:
-        with pytest.raises(REFUSED):
-            _core.find_bins(*arguments)
+def test_find_bins():
+    for dtype in ["f8", "f4", "i8", "i4", "u1"]:
+        x = np.arange(12).reshape(6, 2).astype(dtype)
+        _core.find_bins(x, None, 0, 2, 255)
+        wrong = [
+            (x.ravel(), None, 0, 2, 255),
+            (x.astype(np.float16), None, 0, 2, 255),
+            (x.astype(complex), None, 0, 2, 255),
+            (x.astype(">f8"), None, 0, 2, 255),
+            (x.tolist(), None, 0, 2, 255),
+            (unaligned(x), None, 0, 2, 255),
+            (x, np.ones(5), 0, 2, 255),
+            (x, np.ones(6, np.float32), 0, 2, 255),
+            (x, np.ones((6, 1)), 0, 2, 255),
+            (x, None, -1, 2, 255),
+            (x, None, 0, 3, 255),
+            (x, None, 2, 1, 255),
+            (x, None, 0, 2, 1),
+            (x, None, 0, 2, 256),
+            (x, None, 0, 2, 2**40),
+        ]
+        for arguments in wrong:
+            with pytest.raises(REFUSED):
+                _core.find_bins(*arguments)
 
 
 def apply_arguments():
@@ -95,9 +95,8 @@ def apply_arguments():
     }
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
+def test_apply_bins():
+    for changes in [
         {"x": np.zeros((5, 2))},
         {"x": np.zeros((6, 3))},
         {"edges": np.array([0.5, np.inf])},
@@ -128,12 +127,10 @@ def apply_arguments():
         {"by_column": np.zeros((3, 6))},
         {"wanted": np.ones(3, bool)},
         {"wanted": np.ones(2, np.uint8)},
-    ],
-)
-def test_apply_bins(changes):
-    _core.apply_bins(**apply_arguments())
-    with pytest.raises(REFUSED):
-        _core.apply_bins(**{**apply_arguments(), **changes})
+    ]:
+        _core.apply_bins(**apply_arguments())
+        with pytest.raises(REFUSED):
+            _core.apply_bins(**{**apply_arguments(), **changes})
 
 
 def test_bin_by_rank():
@@ -201,17 +198,16 @@ WRONG_SPARSE = [
 ]
 
 
-@pytest.mark.parametrize("changes", [*WRONG_SPARSE, {"max_bins": 1}, {"max_bins": 256}])
-def test_find_bins_of_sparse(changes):
-    good = {**SPARSE, "max_bins": 9}
-    _core.find_bins_of_sparse(**good)
-    with pytest.raises(REFUSED):
-        _core.find_bins_of_sparse(**{**good, **changes})
+def test_find_bins_of_sparse():
+    for changes in [*WRONG_SPARSE, {"max_bins": 1}, {"max_bins": 256}]:
+        good = {**SPARSE, "max_bins": 9}
+        _core.find_bins_of_sparse(**good)
+        with pytest.raises(REFUSED):
+            _core.find_bins_of_sparse(**{**good, **changes})
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
+def test_apply_bins_to_sparse():
+    for changes in [
         *WRONG_SPARSE,
         {"rows": np.array([0, 6, 2], np.int32)},
         {"rows": np.array([0, -1, 2], np.int32)},
@@ -222,15 +218,13 @@ def test_find_bins_of_sparse(changes):
         {"first_column": 2},
         {"first_column": -1},
         {"by_column": np.zeros((6, 3), np.uint8)},
-    ],
-)
-def test_apply_bins_to_sparse(changes):
-    good = {key: value for key, value in apply_arguments().items() if key != "x"}
-    good = {**good, **SPARSE}
-    del good["categorical"]
-    _core.apply_bins_to_sparse(**good)
-    with pytest.raises(REFUSED):
-        _core.apply_bins_to_sparse(**{**good, **changes})
+    ]:
+        good = {key: value for key, value in apply_arguments().items() if key != "x"}
+        good = {**good, **SPARSE}
+        del good["categorical"]
+        _core.apply_bins_to_sparse(**good)
+        with pytest.raises(REFUSED):
+            _core.apply_bins_to_sparse(**{**good, **changes})
 
 
 def test_apply_bins_writes_nowhere_else():

@@ -26,27 +26,27 @@ def made_node(rng, n=200):
     return rows, rng.integers(1, 5, len(rows)).astype(np.uint32)
 
 
-@pytest.mark.parametrize("is_weighted", [False, True])
-@pytest.mark.parametrize("n_draws", [1, 500, 20_000])
-def test_draws_of_shards_are_those_of_one_table(rng, is_weighted, n_draws):
-    n = 300
-    order = rng.permutation(n).astype(np.int32)
-    cumulative = None
-    if is_weighted:
-        cumulative = np.cumsum(rng.integers(1, 2**40, n)).astype(np.uint64)
-    sampling = _core.Sampling(order, n_draws=n_draws, cumulative=cumulative)
-    expected = _core.sample_counts(sampling, n, 7)
-    counts = np.zeros(n, np.uint32)
-    for shard in (0, 1, 2):
-        places = np.flatnonzero(order % 3 == shard)
-        if is_weighted:
-            starts = np.concatenate([[np.uint64(0)], cumulative])[places]
-            total = int(cumulative[-1])
-            own = _core.draw_divided(7, n_draws, total, starts, cumulative[places])
-        else:
-            own = _core.draw_divided_uniformly(7, n_draws, n, places.astype(np.uint64))
-        counts[order[places]] = own
-    np.testing.assert_array_equal(counts, expected)
+def test_draws_of_shards_are_those_of_one_table(rng):
+    for is_weighted in [False, True]:
+        for n_draws in [1, 500, 20_000]:
+            n = 300
+            order = rng.permutation(n).astype(np.int32)
+            cumulative = None
+            if is_weighted:
+                cumulative = np.cumsum(rng.integers(1, 2**40, n)).astype(np.uint64)
+            sampling = _core.Sampling(order, n_draws=n_draws, cumulative=cumulative)
+            expected = _core.sample_counts(sampling, n, 7)
+            counts = np.zeros(n, np.uint32)
+            for shard in (0, 1, 2):
+                places = np.flatnonzero(order % 3 == shard)
+                if is_weighted:
+                    starts = np.concatenate([[np.uint64(0)], cumulative])[places]
+                    total = int(cumulative[-1])
+                    own = _core.draw_divided(7, n_draws, total, starts, cumulative[places])
+                else:
+                    own = _core.draw_divided_uniformly(7, n_draws, n, places.astype(np.uint64))
+                counts[order[places]] = own
+            np.testing.assert_array_equal(counts, expected)
 
 
 def test_a_shard_without_rows_draws_none():
@@ -71,33 +71,35 @@ def test_counts_of_bins(rng):
     np.testing.assert_array_equal(cells, expected)
 
 
-@pytest.mark.parametrize("shift", [0, 1, 9, 40])
-def test_sums_of_targets(rng, shift):
-    codes, table = made_table(rng)
-    rows, counts = made_node(rng)
-    targets = rng.integers(-(2**61), 2**61, 200)
-    least = int(targets[rows].min())
-    n_rows, weight, low_target, high_target, low, high = _core.add_up_shard(rows, counts, targets)
-    assert (n_rows, weight) == (len(rows), counts.sum())
-    assert (low_target, high_target) == (least, targets[rows].max())
-    pairs = list(zip(targets[rows].tolist(), counts.tolist(), strict=True))
-    assert (high << 64) + low == sum((target + 2**61) * count for target, count in pairs)
-    columns = np.array([1], np.int32)
-    if shift < 12:  # sums must stay below 2^62
-        targets //= 2**12
+def test_sums_of_targets(rng):
+    for shift in [0, 1, 9, 40]:
+        codes, table = made_table(rng)
+        rows, counts = made_node(rng)
+        targets = rng.integers(-(2**61), 2**61, 200)
         least = int(targets[rows].min())
+        n_rows, weight, low_target, high_target, low, high = _core.add_up_shard(
+            rows, counts, targets
+        )
+        assert (n_rows, weight) == (len(rows), counts.sum())
+        assert (low_target, high_target) == (least, targets[rows].max())
         pairs = list(zip(targets[rows].tolist(), counts.tolist(), strict=True))
-    cells = _core.add_up_shard_bins(table, rows, counts, targets, columns, least, shift)
-    expected = []
-    for code in [*range(BINS[1]), 255]:
-        in_bin = codes[rows, 1] == code
-        parts = [
-            ((target - least) * count) >> shift
-            for (target, count), is_counted in zip(pairs, in_bin, strict=True)
-            if is_counted
-        ]
-        expected += [np.count_nonzero(in_bin), counts[in_bin].sum(), sum(parts)]
-    np.testing.assert_array_equal(cells, expected)
+        assert (high << 64) + low == sum((target + 2**61) * count for target, count in pairs)
+        columns = np.array([1], np.int32)
+        if shift < 12:  # sums must stay below 2^62
+            targets //= 2**12
+            least = int(targets[rows].min())
+            pairs = list(zip(targets[rows].tolist(), counts.tolist(), strict=True))
+        cells = _core.add_up_shard_bins(table, rows, counts, targets, columns, least, shift)
+        expected = []
+        for code in [*range(BINS[1]), 255]:
+            in_bin = codes[rows, 1] == code
+            parts = [
+                ((target - least) * count) >> shift
+                for (target, count), is_counted in zip(pairs, in_bin, strict=True)
+                if is_counted
+            ]
+            expected += [np.count_nonzero(in_bin), counts[in_bin].sum(), sum(parts)]
+        np.testing.assert_array_equal(cells, expected)
 
 
 def test_rows_are_divided(rng):

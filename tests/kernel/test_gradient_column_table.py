@@ -58,18 +58,15 @@ START = np.array([0, 2, 5], np.int64)
 CATEGORICAL = np.zeros(2, np.uint8)
 
 
-@pytest.mark.parametrize(
-    ("codes", "start", "categorical", "message"),
-    [
+def test_tables_that_are_refused():
+    for codes, start, categorical, message in [
         ([[0, 3], [0, 0]], START, CATEGORICAL, "codes: one is above"),
         ([[0, 255], [0, 0]], START, CATEGORICAL, "codes: one is above"),
         ([[], []], START, CATEGORICAL, "rows of codes"),
         ([[0, 1], [0, 0]], START[:2], CATEGORICAL, "bin_start"),
         ([[0, 1], [0, 0]], START[::-1].copy(), CATEGORICAL, "bin_start, bins of a column"),
         ([[0, 1], [0, 0]], START, CATEGORICAL[:1], "categorical"),
-    ],
-)
-def test_tables_that_are_refused(codes, start, categorical, message):
-    _core.ColumnTable(np.array([[2], [3]], np.uint8), START, CATEGORICAL)
-    with pytest.raises(ValueError, match=message):
-        _core.ColumnTable(np.array(codes, np.uint8).reshape(2, -1), start, categorical)
+    ]:
+        _core.ColumnTable(np.array([[2], [3]], np.uint8), START, CATEGORICAL)
+        with pytest.raises(ValueError, match=message):
+            _core.ColumnTable(np.array(codes, np.uint8).reshape(2, -1), start, categorical)

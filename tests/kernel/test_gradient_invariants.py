@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from gradient_cases import (
     LOSSES,
-    MISSING,
     booster_of,
     grown,
     held_out,
@@ -113,29 +112,6 @@ def test_paths_keep_to_one_group_of_columns(symmetric):
                     assert both[0] == both[1]
 
 
-@pytest.mark.parametrize("symmetric", [True, False])
-@pytest.mark.parametrize("loss", LOSSES)
-def test_training_lowers_the_loss(loss, symmetric):
-    problem = make_problem(2, 300, loss=loss, symmetric=symmetric, quantile=0.6, max_depth=4)
-    booster = booster_of(problem)
-    booster.grow(np.arange(40, dtype=np.uint64), watch_training=True)
-    losses = booster.train_losses()
-    assert len(losses) == 41
-    assert losses[-1] < losses[0]
-    assert np.mean(np.diff(losses) < 1e-12) > 0.9
-
-
-def test_growing_on_is_growing_at_once():
-    problem = make_problem(3, 100, loss="log_loss", subsample=0.7, max_features=2)
-    seeds = np.arange(12, dtype=np.uint64)
-    expected, _ = grown(problem, seeds)
-    booster = booster_of(problem)
-    for first, last in ((0, 5), (5, 6), (6, 12)):
-        booster.grow(seeds[first:last])
-    assert same(booster.trees(), expected)
-    assert booster.n_rounds == 12
-
-
 def test_raw_predictions_to_go_on_from():
     problem = make_problem(4, 100, symmetric=False)
     whole, booster = grown(problem, range(6))
@@ -172,114 +148,92 @@ def test_early_stopping_keeps_the_best_round():
     assert losses[booster.best_round] == pytest.approx(np.mean(np.logaddexp(0, f) - y * f))
 
 
-@pytest.mark.parametrize("symmetric", [True, False])
-def test_predictions_are_sums_of_leaf_values(symmetric):
-    problem = make_problem(6, 500, symmetric=symmetric, loss="softmax", n_classes=4)
-    arrays, booster = grown(problem, range(7))
-    trees = trees_of(arrays, problem)
-    leaves = np.empty((500, 7), np.int32)
-    trees.leaves(problem.codes, leaves)
-    raw = np.tile(booster.start, (500, 1))
-    for t in range(7):
-        raw += arrays["values"][arrays["first_leaf"][t] + leaves[:, t]]
-    result = np.tile(booster.start, (500, 1))
-    trees.add_raw(problem.codes, 0, 7, result)
-    assert np.array_equal(result, raw)
+def test_a_constant_target_has_no_splits():
+    for y in [np.zeros(40), np.full(40, 1e-300), np.full(40, 7.5)]:
+        for symmetric in [True, False]:
+            problem = replace(make_problem(7, 40, symmetric=symmetric), y=y)
+            trees, booster = grown(problem, range(3))
+            assert len(trees["column"]) == 0
+            assert booster.start == pytest.approx(y[:1])
+            assert not trees["values"].any()
 
 
-@pytest.mark.parametrize("y", [np.zeros(40), np.full(40, 1e-300), np.full(40, 7.5)])
-@pytest.mark.parametrize("symmetric", [True, False])
-def test_a_constant_target_has_no_splits(y, symmetric):
-    problem = replace(make_problem(7, 40, symmetric=symmetric), y=y)
-    trees, booster = grown(problem, range(3))
-    assert len(trees["column"]) == 0
-    assert booster.start == pytest.approx(y[:1])
-    assert not trees["values"].any()
+def test_targets_of_any_size():
+    for size in [1e-90, 1e-20, 1e20, 1e90]:
+        for symmetric in [True, False]:
+            problem = make_problem(8, 60, symmetric=symmetric)
+            size = 2.0 ** np.round(np.log2(size))
+            expected, _ = grown(problem, range(4))
+            result, _ = grown(replace(problem, y=problem.y * size), range(4))
+            assert np.array_equal(result["column"], expected["column"])
+            assert np.array_equal(result["values"], expected["values"] * size)
 
 
-@pytest.mark.parametrize("size", [1e-90, 1e-20, 1e20, 1e90])
-@pytest.mark.parametrize("symmetric", [True, False])
-def test_targets_of_any_size(size, symmetric):
-    problem = make_problem(8, 60, symmetric=symmetric)
-    size = 2.0 ** np.round(np.log2(size))
-    expected, _ = grown(problem, range(4))
-    result, _ = grown(replace(problem, y=problem.y * size), range(4))
-    assert np.array_equal(result["column"], expected["column"])
-    assert np.array_equal(result["values"], expected["values"] * size)
-
-
-def test_columns_without_use():
-    problem = make_problem(9, 60)
-    problem.codes[:, 0] = 3
-    problem.codes[:, 1] = MISSING
-    trees, _ = grown(problem, range(4))
-    assert not np.isin(trees["column"], [0, 1]).any()
-    problem.codes[:] = 0
-    trees, _ = grown(problem, range(4))
-    assert len(trees["column"]) == 0
-
-
-@pytest.mark.parametrize("weights", [None, "whole", "real"])
-@pytest.mark.parametrize("rate", [0.3, 30.0])
 @pytest.mark.parametrize("wide_vectors", [True, False])
 @pytest.mark.parametrize(("loss", "n_classes"), [*((name, 3) for name in LOSSES), ("softmax", 41)])
-def test_losses_are_computed_for_each_row(loss, n_classes, wide_vectors, rate, weights):
-    problem = make_problem(
-        5, 150, weights, loss=loss, n_classes=n_classes, symmetric=False, learning_rate=rate,
-        quantile=0.6, max_depth=3,
-    )  # fmt: skip
-    rows = problem.train  # the same rows are held out, whose losses are found by other code
-    options = options_of(problem, wide_vectors=wide_vectors)
-    booster = _core.GradientBooster(
-        table_of(problem), problem.y, problem.weights, rows, rows, options
-    )
-    y = problem.y[rows]
-    times = np.ones(len(rows)) if weights is None else problem.weights[rows]
-    for seed in range(6):
-        booster.grow(np.array([seed], np.uint64), watch_training=True)
-        raw = booster.raw(best=False).reshape(len(rows), -1)
-        large = weighted_quantile(abs(y - raw[:, 0]), times, problem.quantile)
-        assert booster.losses()[-1] == mean_loss(problem, raw, y, times, large)
-    assert np.array_equal(booster.losses(), booster.train_losses())
+def test_losses_are_computed_for_each_row(loss, n_classes, wide_vectors):
+    for weights in [None, "whole", "real"]:
+        for rate in [0.3, 30.0]:
+            problem = make_problem(
+                5, 150, weights, loss=loss, n_classes=n_classes, symmetric=False,
+                learning_rate=rate, quantile=0.6, max_depth=3,
+            )  # fmt: skip
+            rows = (
+                problem.train
+            )  # the same rows are held out, whose losses are found by other code
+            options = options_of(problem, wide_vectors=wide_vectors)
+            booster = _core.GradientBooster(
+                table_of(problem), problem.y, problem.weights, rows, rows, options
+            )
+            y = problem.y[rows]
+            times = np.ones(len(rows)) if weights is None else problem.weights[rows]
+            for seed in range(6):
+                booster.grow(np.array([seed], np.uint64), watch_training=True)
+                raw = booster.raw(best=False).reshape(len(rows), -1)
+                large = weighted_quantile(abs(y - raw[:, 0]), times, problem.quantile)
+                assert booster.losses()[-1] == mean_loss(problem, raw, y, times, large)
+            assert np.array_equal(booster.losses(), booster.train_losses())
 
 
-@pytest.mark.parametrize("train", ["all", "first", "some", "copies"])
 @pytest.mark.parametrize(("symmetric", "subsample"), [(True, 0.6), (False, 0.6), (False, 1.0)])
-def test_each_training_row_gets_the_value_of_its_leaf(symmetric, subsample, train):
-    problem = make_problem(8, 300, symmetric=symmetric, subsample=subsample, max_leaf_nodes=12)
-    rows = np.arange(300, dtype=np.int32)
-    rng = np.random.default_rng(0)
-    problem.train = {
-        "all": rows,
-        "first": rows[:200],
-        "some": rng.permutation(rows)[:200],
-        "copies": rng.choice(rows, 400),
-    }[train]
-    booster = booster_of(problem)
-    booster.grow(np.arange(6, dtype=np.uint64), watch_training=True)
-    raw = np.tile(booster.start, (300, 1))
-    y, ones = problem.y[problem.train], np.ones(len(problem.train))
-    for t, loss in enumerate(booster.train_losses()):
-        if t:
-            trees_of(booster.trees(), problem).add_raw(problem.codes, t - 1, t, raw)
-        assert loss == mean_loss(problem, raw[problem.train], y, ones, 0)
+def test_each_training_row_gets_the_value_of_its_leaf(symmetric, subsample):
+    for train in ["all", "first", "some", "copies"]:
+        problem = make_problem(8, 300, symmetric=symmetric, subsample=subsample, max_leaf_nodes=12)
+        rows = np.arange(300, dtype=np.int32)
+        rng = np.random.default_rng(0)
+        problem.train = {
+            "all": rows,
+            "first": rows[:200],
+            "some": rng.permutation(rows)[:200],
+            "copies": rng.choice(rows, 400),
+        }[train]
+        booster = booster_of(problem)
+        booster.grow(np.arange(6, dtype=np.uint64), watch_training=True)
+        raw = np.tile(booster.start, (300, 1))
+        y, ones = problem.y[problem.train], np.ones(len(problem.train))
+        for t, loss in enumerate(booster.train_losses()):
+            if t:
+                trees_of(booster.trees(), problem).add_raw(problem.codes, t - 1, t, raw)
+            assert loss == mean_loss(problem, raw[problem.train], y, ones, 0)
 
 
-@pytest.mark.parametrize("subsample", [1.0, 0.6])
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("symmetric", [True, False])
-def test_other_rows_of_the_table_change_nothing(symmetric, loss, subsample):
-    options = {"symmetric": symmetric, "subsample": subsample, "max_leaf_nodes": 12}
-    problem = make_problem(9, 3000, loss=loss, **options)
-    first, every = np.arange(200, dtype=np.int32), np.zeros(2, np.int32)
-    few = replace(problem, codes=problem.codes[:200].copy(), y=problem.y[:200], train=first)
-    result = []
-    for case in (few, replace(problem, train=first)):
-        booster = _core.GradientBooster(
-            table_of(case), case.y, None, first, every, options_of(case)
-        )
-        booster.grow(np.arange(5, dtype=np.uint64))
-        result.append(booster.trees())
-    assert same(*result)
-    leaf_weights = np.add.reduceat(result[1]["weight"], result[1]["first_leaf"][:-1])
-    assert np.array_equal(leaf_weights, np.full(5, 200.0))
+def test_other_rows_of_the_table_change_nothing():
+    for loss in LOSSES:
+        for subsample in [1.0, 0.6]:
+            for symmetric in [True, False]:
+                options = {"symmetric": symmetric, "subsample": subsample, "max_leaf_nodes": 12}
+                problem = make_problem(9, 3000, loss=loss, **options)
+                first, every = np.arange(200, dtype=np.int32), np.zeros(2, np.int32)
+                few = replace(
+                    problem, codes=problem.codes[:200].copy(), y=problem.y[:200], train=first
+                )
+                result = []
+                for case in (few, replace(problem, train=first)):
+                    booster = _core.GradientBooster(
+                        table_of(case), case.y, None, first, every, options_of(case)
+                    )
+                    booster.grow(np.arange(5, dtype=np.uint64))
+                    result.append(booster.trees())
+                assert same(*result)
+                leaf_weights = np.add.reduceat(result[1]["weight"], result[1]["first_leaf"][:-1])
+                assert np.array_equal(leaf_weights, np.full(5, 200.0))

@@ -18,12 +18,12 @@ def check(way, seed=0, **options):
     return check_against_twin(problem, SEEDS, **counting)
 
 
-@pytest.mark.parametrize("way", GROWTH)
-@pytest.mark.parametrize("weights", [None, "whole", "real"])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_trees_match_a_slow_twin(loss, weights, way):
-    quantile = {"quantile": 0.7, "huber": 0.8}.get(loss, 0.5)
-    check(way, loss=loss, weights=weights, l2=1.0, quantile=quantile, n_rows=24)
+def test_trees_match_a_slow_twin(loss):
+    for way in GROWTH:
+        for weights in [None, "whole", "real"]:
+            quantile = {"quantile": 0.7, "huber": 0.8}.get(loss, 0.5)
+            check(way, loss=loss, weights=weights, l2=1.0, quantile=quantile, n_rows=24)
 
 
 OTHERS = {
@@ -98,11 +98,11 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("way", GROWTH)
 @pytest.mark.parametrize("options", OTHERS.values(), ids=OTHERS)
-def test_options_match_a_slow_twin(options, way):
-    for seed in range(2):
-        check(way, seed, n_rows=32, **options)
+def test_options_match_a_slow_twin(options):
+    for way in GROWTH:
+        for seed in range(2):
+            check(way, seed, n_rows=32, **options)
 
 
 @pytest.mark.parametrize("wide", [True, False])

@@ -63,18 +63,15 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name, values in WRONG.items() for value in values]
-)
-def test_boosters_refuse(name, value):
-    _core.GradientBooster(**booster_arguments())
-    with pytest.raises(REFUSED):
-        _core.GradientBooster(**{**booster_arguments(), name: value})
+def test_boosters_refuse():
+    for name, value in [(name, value) for name, values in WRONG.items() for value in values]:
+        _core.GradientBooster(**booster_arguments())
+        with pytest.raises(REFUSED):
+            _core.GradientBooster(**{**booster_arguments(), name: value})
 
 
-@pytest.mark.parametrize(
-    ("loss", "y"),
-    [
+def test_losses_refuse_targets():
+    for loss, y in [
         ("log_loss", 2),
         ("log_loss", 0.5),
         ("exponential", -1),
@@ -84,21 +81,20 @@ def test_boosters_refuse(name, value):
         ("tweedie", -0.1),
         ("gamma", 0),
         ("squared_error", 1e101),
-    ],
-)
-def test_losses_refuse_targets(loss, y):
-    arguments = booster_arguments() | {
-        "options": _core.BoostOptions(loss, n_classes=3),
-        "start": None,
-    }
-    _core.GradientBooster(**{**arguments, "y": np.ones(N)})
-    with pytest.raises(ValueError, match=r"^y: expected finite numbers that fit the loss, got"):
-        _core.GradientBooster(**{**arguments, "y": changed(np.ones(N), y)})
+    ]:
+        arguments = booster_arguments() | {
+            "options": _core.BoostOptions(loss, n_classes=3),
+            "start": None,
+        }
+        _core.GradientBooster(**{**arguments, "y": np.ones(N)})
+        with pytest.raises(
+            ValueError, match=r"^y: expected finite numbers that fit the loss, got"
+        ):
+            _core.GradientBooster(**{**arguments, "y": changed(np.ones(N), y)})
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
+def test_options_refuse():
+    for options in [
         {"loss": "hinge"},
         {"loss": "softmax", "n_classes": 1},
         {"loss": "softmax", "n_classes": 65536},
@@ -133,11 +129,9 @@ def test_losses_refuse_targets(loss, y):
         {"monotonic": np.ones(3, np.int8), "loss": "softmax"},
         {"interactions": np.ones((0, 3), np.uint8)},
         {"interactions": np.ones((1, 3), np.uint8), "monotonic": np.ones(2, np.int8)},
-    ],
-)
-def test_options_refuse(options):
-    with pytest.raises(REFUSED):
-        _core.BoostOptions(**{"loss": "squared_error", **options})
+    ]:
+        with pytest.raises(REFUSED):
+            _core.BoostOptions(**{"loss": "squared_error", **options})
 
 
 def test_gradients_of_the_caller_are_checked():
@@ -188,24 +182,22 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("symmetric", [True, False])
-@pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name, values in BROKEN.items() for value in values]
-)
-def test_trees_refuse_arrays_that_do_not_fit(symmetric, name, value):
-    arguments = tree_arguments(symmetric)
-    _core.GradientTrees(**arguments)
-    array = arguments[name]
-    value = changed(array, value) if len(array) else np.ones(1, np.int32)
-    with pytest.raises(ValueError, match=r"expected|must"):
-        _core.GradientTrees(**{**arguments, name: value})
+def test_trees_refuse_arrays_that_do_not_fit():
+    for symmetric in [True, False]:
+        for name, value in [(name, value) for name, values in BROKEN.items() for value in values]:
+            arguments = tree_arguments(symmetric)
+            _core.GradientTrees(**arguments)
+            array = arguments[name]
+            value = changed(array, value) if len(array) else np.ones(1, np.int32)
+            with pytest.raises(ValueError, match=r"expected|must"):
+                _core.GradientTrees(**{**arguments, name: value})
 
 
-@pytest.mark.parametrize("name", ["shift", "threshold", "sets", "values", "column", "set"])
-def test_trees_refuse_arrays_of_other_lengths(name):
-    arguments = tree_arguments(False)
-    with pytest.raises(ValueError, match=r"expected|must"):
-        _core.GradientTrees(**{**arguments, name: arguments[name][:-1]})
+def test_trees_refuse_arrays_of_other_lengths():
+    for name in ["shift", "threshold", "sets", "values", "column", "set"]:
+        arguments = tree_arguments(False)
+        with pytest.raises(ValueError, match=r"expected|must"):
+            _core.GradientTrees(**{**arguments, name: arguments[name][:-1]})
 
 
 def test_predictions_refuse():

@@ -9,7 +9,6 @@ from narrow_vectors import hashed_with_narrow_vectors, needs_wide_vectors
 
 from mddf import _core
 
-REFUSED = (ValueError, TypeError)
 OPTIONS = {
     "width": 7,
     "n_hidden": 2,
@@ -70,64 +69,16 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_networks_match_a_slow_twin(case):
-    shape, options = CASES[case]
-    data, options = problem(**shape), OPTIONS | options
-    result = _core.train_network(*data, **options)
-    assert len(result) == options["n_hidden"] + 1
-    assert all(array.dtype == np.float32 for array in flat(result))
-    assert same(result, naive_network.train(*data, **options))
-    assert same(result, _core.train_network(*data, **options))
-    assert not same(result, _core.train_network(*data, **options | {"seed": 5}))
-
-
-@pytest.mark.parametrize("dropout", [0, 0.4])
-@pytest.mark.parametrize("are_classes", [False, True])
-def test_gradients_of_the_twin_are_slopes_of_its_loss(are_classes, dropout):
-    rng = np.random.default_rng(0)
-    inputs, targets, weights = problem(9, 3, 3, classes=are_classes, weighted=True)
-    shapes = [(3, 4), (4, 4), (4, 3), (4,), (4,), (3,), (3,)]
-    arrays = [rng.normal(size=shape) for shape in shapes]
-    layers = naive_network.Layers(arrays[:3], arrays[3:6], arrays[6])
-    factors = [(rng.random((9, 4)) >= dropout) / (1 - dropout) for _ in range(2)]
-    data = *(array.astype(float) for array in (inputs, targets, weights)), factors, are_classes
-    result = naive_network.gradients(layers, *data).arrays()
-    for values, gradient in zip(layers.arrays(), result, strict=True):
-        assert values.shape == gradient.shape
-        for place in np.ndindex(values.shape):
-            before, losses = values[place], []
-            for change in (1e-6, -1e-6):
-                values[place] = before + change
-                losses.append(naive_network.loss(layers, *data))
-            values[place] = before
-            assert np.isclose((losses[0] - losses[1]) / 2e-6, gradient[place], atol=1e-7)
-
-
-def test_constant_weights_of_1_equal_no_weights():
-    inputs, targets, _ = problem(40)
-    ones = np.ones(40, np.float32)
-    without = _core.train_network(inputs, targets, None, **OPTIONS)
-    assert same(without, _core.train_network(inputs, targets, ones, **OPTIONS))
-
-
-def test_networks_learn():
-    rng = np.random.default_rng(0)
-    inputs = rng.normal(size=(600, 3)).astype(np.float32)
-    targets = (inputs[:, :1] * inputs[:, 1:2]).astype(np.float32)
-    options = OPTIONS | {"width": 32, "n_epochs": 60, "batch": 32}
-    layers = _core.train_network(inputs[:400], targets[:400], None, **options)
-    errors = naive_network.ask(layers, inputs[400:].astype(float)) - targets[400:]
-    assert np.mean(errors**2) < 0.1 * targets.var()
-
-
-def test_a_learning_rate_of_0_keeps_initial_networks():
-    inputs, _, _ = problem(40)
-    targets = np.eye(2, dtype=np.float32)[np.arange(40) % 4 // 3]
-    options = OPTIONS | {"rate": 0.0, "are_classes": True}
-    *_, (weights, biases) = _core.train_network(inputs, targets, None, **options)
-    assert not weights.any()
-    np.testing.assert_allclose(biases, np.log([0.75, 0.25]), rtol=1e-6)
+def test_networks_match_a_slow_twin():
+    for case in CASES:
+        shape, options = CASES[case]
+        data, options = problem(**shape), OPTIONS | options
+        result = _core.train_network(*data, **options)
+        assert len(result) == options["n_hidden"] + 1
+        assert all(array.dtype == np.float32 for array in flat(result))
+        assert same(result, naive_network.train(*data, **options))
+        assert same(result, _core.train_network(*data, **options))
+        assert not same(result, _core.train_network(*data, **options | {"seed": 5}))
 
 
 def hashed():
@@ -152,19 +103,23 @@ def test_wide_vectors_change_no_bit():
 # Layers
 
 
-@pytest.mark.parametrize("activate", [False, True])
-@pytest.mark.parametrize(("n_in", "n_out"), [(1, 1), (3, 2), (16, 16), (70, 33), (5, 100)])
-def test_layers_are_products(n_in, n_out, activate):
-    rng = np.random.default_rng([n_in, n_out])
-    rows = rng.normal(size=(131, n_in))
-    weights, biases = (rng.normal(size=s).astype(np.float32) for s in ((n_in, n_out), n_out))
-    result = _core.dense_layer(rows, weights, biases, activate)
-    expected = rows @ weights.astype(float) + biases
-    if activate:
-        expected = np.where(expected < 0, expected / (1 - np.minimum(expected, 0)), expected)
-    np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
-    twin = naive_network.product(rows, weights.astype(float), biases)
-    assert np.array_equal(result, naive_network.activation(twin) if activate else twin)
+def test_layers_are_products():
+    for activate in [False, True]:
+        for n_in, n_out in [(1, 1), (3, 2), (16, 16), (70, 33), (5, 100)]:
+            rng = np.random.default_rng([n_in, n_out])
+            rows = rng.normal(size=(131, n_in))
+            weights, biases = (
+                rng.normal(size=s).astype(np.float32) for s in ((n_in, n_out), n_out)
+            )
+            result = _core.dense_layer(rows, weights, biases, activate)
+            expected = rows @ weights.astype(float) + biases
+            if activate:
+                expected = np.where(
+                    expected < 0, expected / (1 - np.minimum(expected, 0)), expected
+                )
+            np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
+            twin = naive_network.product(rows, weights.astype(float), biases)
+            assert np.array_equal(result, naive_network.activation(twin) if activate else twin)
 
 
 def test_rows_do_not_depend_on_other_rows_of_the_batch():
@@ -224,17 +179,17 @@ def wrong_forms(right):
     yield np.repeat(right, 2)[::2] if right.ndim == 1 else np.asfortranarray(right)
 
 
-@pytest.mark.parametrize(("of", "name"), ARRAYS)
-def test_wrong_types_and_forms(of, name):
-    call(of)
-    for value in wrong_forms(CALLS[of][1]()[name]):
-        with pytest.raises(TypeError, match="incompatible function arguments"):
-            call(of, **{name: value})
-    if (of, name) == ("train", "weights"):
-        call(of, weights=None)
-    else:
-        with pytest.raises(TypeError):
-            call(of, **{name: None})
+def test_wrong_types_and_forms():
+    for of, name in ARRAYS:
+        call(of)
+        for value in wrong_forms(CALLS[of][1]()[name]):
+            with pytest.raises(TypeError, match="incompatible function arguments"):
+                call(of, **{name: value})
+        if (of, name) == ("train", "weights"):
+            call(of, weights=None)
+        else:
+            with pytest.raises(TypeError):
+                call(of, **{name: None})
 
 
 def zeros(*shape):
@@ -250,9 +205,8 @@ def changed(name, value):
 EMPTY = {"targets": zeros(0, 2), "weights": zeros(0)}
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
+def test_training_refuses():
+    for changes, message in [
         ({"inputs": zeros(0, 5), **EMPTY}, "rows of inputs: expected at least 1, got 0"),
         ({"inputs": zeros(21, 0)}, "columns of inputs: expected at least 1, got 0"),
         ({"inputs": zeros(2**60, 0)}, "columns of inputs: expected at least 1, got 0"),
@@ -282,34 +236,29 @@ EMPTY = {"targets": zeros(0, 2), "weights": zeros(0)}
         (changed("targets", np.inf), "targets: expected finite numbers, got inf at position 4"),
         (changed("weights", -1), "weights: expected finite numbers from 0 on, got -1"),
         (changed("weights", np.nan), "weights: expected finite numbers from 0 on, got nan"),
-    ],
-)
-def test_training_refuses(changes, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
-        call("train", **changes)
+    ]:
+        with pytest.raises(ValueError, match=f"^{message}"):
+            call("train", **changes)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
+def test_layers_refuse():
+    for changes, message in [
         ({"inputs": np.zeros((4, 0))}, "columns of inputs: expected at least 1, got 0"),
         ({"inputs": np.zeros((2**58, 0))}, "columns of inputs: expected at least 1, got 0"),
         ({"inputs": np.zeros((4, 2))}, "weights must have length 2, got 3"),
         ({"weights": zeros(4, 2)}, "weights must have length 3, got 4"),
         ({"weights": zeros(3, 1)}, "biases must have length 1, got 2"),
         ({"biases": zeros(3)}, "biases must have length 2, got 3"),
-    ],
-)
-def test_layers_refuse(changes, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
-        call("layer", **changes)
+    ]:
+        with pytest.raises(ValueError, match=f"^{message}"):
+            call("layer", **changes)
 
 
-@pytest.mark.parametrize("value", [2**70, -(2**70), 1.5, "3", None, np.ones(2)])
-def test_values_that_are_not_numbers(value):
-    for name in ("width", "n_hidden", "n_epochs", "batch", "seed"):
-        with pytest.raises(TypeError):
-            call("train", **{name: value})
+def test_values_that_are_not_numbers():
+    for value in [2**70, -(2**70), 1.5, "3", None, np.ones(2)]:
+        for name in ("width", "n_hidden", "n_epochs", "batch", "seed"):
+            with pytest.raises(TypeError):
+                call("train", **{name: value})
 
 
 def test_seeds_are_from_0_to_the_largest_of_64_bits():

@@ -24,46 +24,46 @@ def roots(trees):
     return [nodes[0] for nodes in naive.decode(trees)]
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("max_features", [1, 2, 9])
-def test_every_split_separates_and_nothing_stops_early(max_features, weighted):
-    rng = np.random.default_rng([max_features, weighted])
-    for seed in range(50):
-        case = make_case(rng, missing=0.1, categories=0.3, weighted=weighted)
-        trees = case.grow([seed], random_thresholds=True, max_features=max_features)
-        check_tree(naive.decode(trees)[0], case, best_split=False)
+def test_every_split_separates_and_nothing_stops_early():
+    for weighted in [False, True]:
+        for max_features in [1, 2, 9]:
+            rng = np.random.default_rng([max_features, weighted])
+            for seed in range(50):
+                case = make_case(rng, missing=0.1, categories=0.3, weighted=weighted)
+                trees = case.grow([seed], random_thresholds=True, max_features=max_features)
+                check_tree(naive.decode(trees)[0], case, best_split=False)
 
 
-@pytest.mark.parametrize(
-    "limits", [{"max_depth": 2}, {"min_samples_split": 9}, {"max_depth": 0}, {"max_depth": 1}]
-)
-def test_limits(limits):
-    rng = np.random.default_rng(len(str(limits)))
-    for seed in range(50):
-        case = make_case(rng, missing=0.1, categories=0.3)
-        trees = case.grow([seed], random_thresholds=True, max_features=1, **limits)
-        check_tree(naive.decode(trees)[0], case, best_split=False, **limits)
+def test_limits():
+    for limits in [{"max_depth": 2}, {"min_samples_split": 9}, {"max_depth": 0}, {"max_depth": 1}]:
+        rng = np.random.default_rng(len(str(limits)))
+        for seed in range(50):
+            case = make_case(rng, missing=0.1, categories=0.3)
+            trees = case.grow([seed], random_thresholds=True, max_features=1, **limits)
+            check_tree(naive.decode(trees)[0], case, best_split=False, **limits)
 
 
-@pytest.mark.parametrize("max_features", [1, 3])
-@pytest.mark.parametrize("limits", [{"min_samples_leaf": 3}, {"min_weight_leaf": 0.125}])
-def test_leaves_are_never_too_small(limits, max_features):
-    rng = np.random.default_rng([max_features, len(str(limits))])
-    n_split = 0
-    for seed in range(60):
-        case = make_case(rng, missing=0.1, categories=0.3, weighted=bool(seed % 2))
-        trees = case.grow([seed], random_thresholds=True, max_features=max_features, **limits)
-        nodes = naive.decode(trees)[0]
-        weights = case.given_weights()
-        rows = np.flatnonzero(weights)
-        n_split += len(nodes) > 1
-        for _, node_rows, depth in naive.visit(nodes, case.codes, rows):
-            if depth == 0:
-                continue
-            assert len(node_rows) >= limits.get("min_samples_leaf", 1)
-            share = weights[node_rows].sum() / weights.sum()
-            assert share >= limits.get("min_weight_leaf", 0)
-    assert n_split > 20
+def test_leaves_are_never_too_small():
+    for max_features in [1, 3]:
+        for limits in [{"min_samples_leaf": 3}, {"min_weight_leaf": 0.125}]:
+            rng = np.random.default_rng([max_features, len(str(limits))])
+            n_split = 0
+            for seed in range(60):
+                case = make_case(rng, missing=0.1, categories=0.3, weighted=bool(seed % 2))
+                trees = case.grow(
+                    [seed], random_thresholds=True, max_features=max_features, **limits
+                )
+                nodes = naive.decode(trees)[0]
+                weights = case.given_weights()
+                rows = np.flatnonzero(weights)
+                n_split += len(nodes) > 1
+                for _, node_rows, depth in naive.visit(nodes, case.codes, rows):
+                    if depth == 0:
+                        continue
+                    assert len(node_rows) >= limits.get("min_samples_leaf", 1)
+                    share = weights[node_rows].sum() / weights.sum()
+                    assert share >= limits.get("min_weight_leaf", 0)
+            assert n_split > 20
 
 
 def test_extra_trees_use_the_best_drawn_split():
@@ -128,16 +128,18 @@ SPREADS = {
 }
 
 
-@pytest.mark.parametrize("n_rows", [60, 300])
 @pytest.mark.parametrize("values", SPREADS.values(), ids=SPREADS)
-def test_many_trees_at_once_equal_single_trees(values, n_rows):
-    # The bins of thresholds are guessed where many are drawn, and the guesses mended.
-    rng = np.random.default_rng(n_rows)
-    case = make_numeric(rng.integers(255, size=(n_rows, 2)), values, rng.integers(2, size=n_rows))
-    at_once = naive.decode(case.grow(range(30), random_thresholds=True, max_features=1))
-    for seed, tree in enumerate(at_once):
-        (alone,) = naive.decode(case.grow([seed], random_thresholds=True, max_features=1))
-        assert tree == alone
+def test_many_trees_at_once_equal_single_trees(values):
+    for n_rows in [60, 300]:
+        # The bins of thresholds are guessed where many are drawn, and the guesses mended.
+        rng = np.random.default_rng(n_rows)
+        case = make_numeric(
+            rng.integers(255, size=(n_rows, 2)), values, rng.integers(2, size=n_rows)
+        )
+        at_once = naive.decode(case.grow(range(30), random_thresholds=True, max_features=1))
+        for seed, tree in enumerate(at_once):
+            (alone,) = naive.decode(case.grow([seed], random_thresholds=True, max_features=1))
+            assert tree == alone
 
 
 @pytest.mark.parametrize("n_rows", [30, 300])
@@ -171,19 +173,6 @@ def test_categories_go_left_or_right_by_a_coin(n_rows):
     # All on one side: one category is drawn to go left.
     chance = np.array([1 / 16 + (1 / 32 if i.bit_count() == 1 else 0) for i in range(1, 15)])
     assert chisquare(set_counts[1:15], chance * 4000).pvalue > 1e-3
-
-
-def test_max_features_many_draws():
-    # A column is looked at when it is drawn: the best of 10 wins whenever it is among the 3.
-    rng = np.random.default_rng(4)
-    labels = rng.integers(0, 2, 64)
-    codes = rng.integers(0, 2, (64, 10))
-    codes[:, 6] = labels
-    case = make_numeric(codes, [0.0, 1.0], labels)
-    for random_thresholds in (False, True):
-        trees = case.grow(range(2000), max_features=3, random_thresholds=random_thresholds)
-        wins = sum(root.column == 6 for root in roots(trees))
-        assert binomtest(wins, 2000, 0.3).pvalue > 1e-3
 
 
 def test_constant_columns_count_as_drawn():

@@ -42,15 +42,6 @@ def test_draws_match_a_slow_twin():
             assert np.array_equal(counts, expected)
 
 
-def test_uniform_draws():
-    case = make_case(np.random.default_rng(1), n_rows=30)
-    counts = drawn(case, range(500), n_draws=30)
-    assert (counts.sum(axis=1) == 30).all()
-    assert chisquare(counts.sum(axis=0)).pvalue > 1e-3
-    # Rows not drawn at all: (1 - 1/n)^n of them.
-    assert abs((counts == 0).mean() - (1 - 1 / 30) ** 30) < 0.01
-
-
 @pytest.mark.parametrize("scale", [1, 2**30, 2**58])
 def test_draws_in_proportion_to_weights(scale):
     steps = np.array([1, 0, 2, 3, 0, 10, 5, 1, 4, 7, 0, 1])
@@ -228,15 +219,6 @@ def test_rows_that_are_drawn_very_often(entropy):
         case.weights = None
 
 
-def test_no_row_with_weight():
-    case = make_case(np.random.default_rng(12), n_rows=5, weighted=True)
-    case.weights[:] = [0, 1, 0, 0, 0]
-    with pytest.raises(ValueError, match="positive weight"):
-        case.grow([1], rows=np.array([0, 2], np.int32))
-    (nodes,) = naive.decode(case.grow([1]))
-    assert nodes[0].distribution == {case.labels[1]: 1.0}
-
-
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 2)), min_size=1),
@@ -263,21 +245,6 @@ def test_weights_whose_sums_or_products_overflow_are_refused(weights):
     with pytest.raises(ValueError, match=r"weights: expected a sum of at most 2\^320"):
         _core.Sampling(rows, weights=np.array(weights, float))
     _core.Sampling(rows, weights=np.array([2.0**255, 0]))
-
-
-def test_different_rows_have_different_hashes():
-    rng = np.random.default_rng(10)
-    bins = rng.integers(0, 3, (500, 11)).astype(np.uint8)
-    labels = rng.integers(0, 2, 500).astype(np.uint16)
-    hashes = _core.hash_rows(bins, 11, labels)
-    rows = np.column_stack([bins, labels])
-    assert len(np.unique(hashes)) == len(np.unique(rows, axis=0))
-    order = rng.permutation(500)
-    assert np.array_equal(_core.hash_rows(bins[order], 11, labels[order]), hashes[order])
-    # Only the first columns count.
-    other = bins.copy()
-    other[:, 9:] = 0
-    assert np.array_equal(_core.hash_rows(bins, 9, labels), _core.hash_rows(other, 9, labels))
 
 
 @pytest.mark.parametrize("how", ["uniform", "by weight", "whole"])

@@ -40,9 +40,8 @@ def test_a_tree_by_hand():
     np.testing.assert_array_equal(again["contributions"], case["contributions"])
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
+def test_refusals():
+    for name, value in [
         ("start", [0, 2]),
         ("start", [1, 3]),
         ("start", [0, 0, 3]),
@@ -72,22 +71,20 @@ def test_a_tree_by_hand():
         ("contributions", np.ones((2, 2, 2))),
         ("interactions", np.ones((2, 2, 1, 1))),
         ("interactions", np.ones((2, 2, 2))),
-    ],
-)
-def test_refusals(name, value):
-    case = arguments()
-    dtype = case[name].dtype if isinstance(value, list) else None
-    with pytest.raises((ValueError, TypeError)):
-        _core.add_shapley_values(**case | {name: np.asarray(value, dtype)})
+    ]:
+        case = arguments()
+        dtype = case[name].dtype if isinstance(value, list) else None
+        with pytest.raises((ValueError, TypeError)):
+            _core.add_shapley_values(**case | {name: np.asarray(value, dtype)})
 
 
-@pytest.mark.parametrize("name", [name for name in arguments() if name != "interactions"])
-def test_other_types(name):
-    case = arguments()
-    with pytest.raises(TypeError):
-        _core.add_shapley_values(**case | {name: case[name].astype(np.float32)})
-    with pytest.raises(TypeError):
-        _core.add_shapley_values(**case | {name: None})
+def test_other_types():
+    for name in [name for name in arguments() if name != "interactions"]:
+        case = arguments()
+        with pytest.raises(TypeError):
+            _core.add_shapley_values(**case | {name: case[name].astype(np.float32)})
+        with pytest.raises(TypeError):
+            _core.add_shapley_values(**case | {name: None})
 
 
 def test_cancelled():

@@ -14,64 +14,72 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("entropy", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_split_is_the_best(kind, weighted, entropy):
-    rng = np.random.default_rng([len(kind), weighted, entropy])
-    for seed in range(40):
-        case = make_case(rng, weighted=weighted, **KINDS[kind])
-        trees = case.grow([seed], entropy=entropy)
-        check_tree(naive.decode(trees)[0], case, entropy=entropy)
+def test_every_split_is_the_best():
+    for kind in KINDS:
+        for entropy in [False, True]:
+            for weighted in [False, True]:
+                rng = np.random.default_rng([len(kind), weighted, entropy])
+                for seed in range(40):
+                    case = make_case(rng, weighted=weighted, **KINDS[kind])
+                    trees = case.grow([seed], entropy=entropy)
+                    check_tree(naive.decode(trees)[0], case, entropy=entropy)
 
 
 # Sizes at which the kernel takes other ways: sorting, packed and plain histograms.
-@pytest.mark.parametrize("entropy", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(
-    ("n_rows", "n_bins", "n_classes"),
-    [(33, 200, 2), (150, 255, 3), (150, 255, 7), (400, 12, 2), (400, 12, 3), (400, 12, 9)],
-)
-def test_larger_nodes(n_rows, n_bins, n_classes, weighted, entropy):
-    rng = np.random.default_rng([n_rows, n_bins, n_classes, weighted, entropy])
-    for missing in (0, 0.1):
-        case = make_case(
-            rng, n_rows, 4, n_classes, n_bins, missing=missing, weighted=weighted, categories=0.2
-        )
-        trees = case.grow([7], entropy=entropy)
-        check_tree(naive.decode(trees)[0], case, entropy=entropy)
+def test_larger_nodes():
+    for n_rows, n_bins, n_classes in [
+        (33, 200, 2),
+        (150, 255, 3),
+        (150, 255, 7),
+        (400, 12, 2),
+        (400, 12, 3),
+        (400, 12, 9),
+    ]:
+        for entropy in [False, True]:
+            for weighted in [False, True]:
+                rng = np.random.default_rng([n_rows, n_bins, n_classes, weighted, entropy])
+                for missing in (0, 0.1):
+                    case = make_case(
+                        rng,
+                        n_rows,
+                        4,
+                        n_classes,
+                        n_bins,
+                        missing=missing,
+                        weighted=weighted,
+                        categories=0.2,
+                    )
+                    trees = case.grow([7], entropy=entropy)
+                    check_tree(naive.decode(trees)[0], case, entropy=entropy)
 
 
-@pytest.mark.parametrize("common", [0.0, 0.5, 0.9])
-@pytest.mark.parametrize("n_classes", [4, 13, 16, 17, 32, 33])
-def test_middle_sized_nodes_of_several_classes(n_classes, common):
-    # sums of 16 or 64 bits, columns of which most samples have the lowest code
-    rng = np.random.default_rng([n_classes, int(10 * common)])
-    for missing in (0, 0.1):
-        case = make_case(rng, 150, 4, n_classes, 60, missing=missing)
-        case.codes[rng.random(case.codes.shape) < common] = 0
-        (nodes,) = naive.decode(case.grow([1], max_features=4, max_depth=3))
-        check_tree(nodes, case, max_depth=3)
+def test_middle_sized_nodes_of_several_classes():
+    for n_classes in [4, 13, 16, 17, 32, 33]:
+        for common in [0.0, 0.5, 0.9]:
+            # sums of 16 or 64 bits, columns of which most samples have the lowest code
+            rng = np.random.default_rng([n_classes, int(10 * common)])
+            for missing in (0, 0.1):
+                case = make_case(rng, 150, 4, n_classes, 60, missing=missing)
+                case.codes[rng.random(case.codes.shape) < common] = 0
+                (nodes,) = naive.decode(case.grow([1], max_features=4, max_depth=3))
+                check_tree(nodes, case, max_depth=3)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(
-    "limits",
-    [
+def test_limits_are_honoured_and_the_best_split_within_them_taken():
+    for limits in [
         {"max_depth": 2},
         {"min_samples_split": 9},
         {"min_samples_leaf": 4},
         {"min_weight_leaf": 0.125},
         {"max_depth": 4, "min_samples_leaf": 2, "min_weight_leaf": 0.0625},
         {"max_depth": 0},
-    ],
-)
-def test_limits_are_honoured_and_the_best_split_within_them_taken(limits, weighted):
-    rng = np.random.default_rng([weighted, len(str(limits))])
-    for seed in range(30):
-        case = make_case(rng, weighted=weighted, missing=0.1, categories=0.3, n_classes=2)
-        trees = case.grow([seed], **limits)
-        check_tree(naive.decode(trees)[0], case, **limits)
+    ]:
+        for weighted in [False, True]:
+            rng = np.random.default_rng([weighted, len(str(limits))])
+            for seed in range(30):
+                case = make_case(rng, weighted=weighted, missing=0.1, categories=0.3, n_classes=2)
+                trees = case.grow([seed], **limits)
+                check_tree(naive.decode(trees)[0], case, **limits)
 
 
 def test_only_candidate_columns_are_split():
@@ -142,23 +150,6 @@ def test_prediction_of_any_codes():
         assert trees.n_nodes == sum(map(len, naive.decode(trees)))
 
 
-@pytest.mark.parametrize(("n_classes", "entropy"), [(2, False), (3, True), (5, False)])
-def test_weight_k_is_k_copies(n_classes, entropy):
-    rng = np.random.default_rng([n_classes, entropy])
-    for seed in range(60):
-        case = make_case(rng, n_classes=n_classes, missing=0.1, categories=0.3)
-        copies = rng.integers(0, 4, case.n_rows)
-        copies[0] = 1
-        rows = np.repeat(case.rows, copies)
-        options = {"entropy": entropy, "max_features": 1 + seed % case.n_columns}
-        repeated = case.take(rows).grow([seed], **options)
-        listed = case.grow([seed], rows=rows, **options)
-        case.weights = copies.astype(float)
-        weighted = case.grow([seed], **options)
-        for other in (listed, weighted):
-            assert naive.decode(repeated) == naive.decode(other)
-
-
 def test_real_weights():
     rng = np.random.default_rng(8)
     for seed in range(60):
@@ -172,13 +163,3 @@ def test_real_weights():
                 expected /= expected.sum()
                 result = [node.distribution.get(c, 0) for c in range(case.n_classes)]
                 np.testing.assert_allclose(result, expected, atol=2.0**-24)
-
-
-@pytest.mark.parametrize("exponent", [-300, 40, 300])
-@pytest.mark.parametrize("entropy", [False, True])
-def test_the_scale_of_weights_does_not_matter(entropy, exponent):
-    rng = np.random.default_rng(9)
-    case = make_case(rng, n_rows=60, weighted=True)
-    plain = naive.decode(case.grow([1], entropy=entropy))
-    case.weights = np.ldexp(case.weights, exponent)
-    assert naive.decode(case.grow([1], entropy=entropy)) == plain

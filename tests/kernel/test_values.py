@@ -31,13 +31,13 @@ OPTIONS = [
 some_options = pytest.mark.parametrize("options", OPTIONS)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_split_is_the_best(kind, weighted):
-    rng = np.random.default_rng([len(kind), weighted])
-    for seed in range(12):
-        case = make_values(rng, int(rng.integers(2, 25)), weighted=weighted, **KINDS[kind])
-        check_value_tree(naive.decode(case.grow([seed]))[0], case)
+def test_every_split_is_the_best():
+    for kind in KINDS:
+        for weighted in [False, True]:
+            rng = np.random.default_rng([len(kind), weighted])
+            for seed in range(12):
+                case = make_values(rng, int(rng.integers(2, 25)), weighted=weighted, **KINDS[kind])
+                check_value_tree(naive.decode(case.grow([seed]))[0], case)
 
 
 @pytest.mark.parametrize(("n_rows", "n_bins"), [(70, 200), (150, 255), (150, 6)])
@@ -47,35 +47,35 @@ def test_larger_nodes(n_rows, n_bins):
     check_value_tree(naive.decode(case.grow([7], max_depth=3))[0], case, max_depth=3)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("random_thresholds", [False, True])
-@pytest.mark.parametrize(
-    "limits",
-    [
+def test_limits():
+    for limits in [
         {"max_depth": 2},
         {"min_samples_split": 9},
         {"min_samples_leaf": 4},
         {"min_weight_leaf": 0.125},
         {"max_depth": 4, "min_samples_leaf": 2, "min_weight_leaf": 0.0625},
         {"max_depth": 0},
-    ],
-)
-def test_limits(limits, random_thresholds, weighted):
-    rng = np.random.default_rng([weighted, len(str(limits))])
-    for seed in range(8):
-        case = make_values(rng, 20, weighted=weighted, missing=0.1, categories=0.3)
-        trees = case.grow([seed], random_thresholds=random_thresholds, **limits)
-        (nodes,) = naive.decode(trees)
-        if not random_thresholds:
-            check_value_tree(nodes, case, **limits)
-            continue
-        weights = case.given_weights()
-        rows = np.flatnonzero(weights)
-        for node, node_rows, depth in naive.visit(nodes, case.codes, rows):
-            assert depth <= limits.get("max_depth", NO_LIMIT)
-            assert len(node_rows) >= limits.get("min_samples_leaf", 1)
-            assert weights[node_rows].sum() >= limits.get("min_weight_leaf", 0) * weights.sum()
-            assert node.is_leaf or len(node_rows) >= limits.get("min_samples_split", 2)
+    ]:
+        for weighted in [False, True]:
+            for random_thresholds in [False, True]:
+                rng = np.random.default_rng([weighted, len(str(limits))])
+                for seed in range(8):
+                    case = make_values(rng, 20, weighted=weighted, missing=0.1, categories=0.3)
+                    trees = case.grow([seed], random_thresholds=random_thresholds, **limits)
+                    (nodes,) = naive.decode(trees)
+                    if not random_thresholds:
+                        check_value_tree(nodes, case, **limits)
+                        continue
+                    weights = case.given_weights()
+                    rows = np.flatnonzero(weights)
+                    for node, node_rows, depth in naive.visit(nodes, case.codes, rows):
+                        assert depth <= limits.get("max_depth", NO_LIMIT)
+                        assert len(node_rows) >= limits.get("min_samples_leaf", 1)
+                        assert (
+                            weights[node_rows].sum()
+                            >= limits.get("min_weight_leaf", 0) * weights.sum()
+                        )
+                        assert node.is_leaf or len(node_rows) >= limits.get("min_samples_split", 2)
 
 
 @some_options
@@ -98,34 +98,6 @@ def test_prediction_importances_and_leaves(options):
         trees.reader.leaf_indices(new, 0, 30, leaves)
         assert np.array_equal(leaves, naive.leaves(trees, new))
         assert trees.n_nodes == sum(map(len, naive.decode(trees)))
-
-
-@some_options
-def test_the_order_of_rows_does_not_matter(options):
-    rng = np.random.default_rng(8)
-    for seed in range(20):
-        case = make_values(rng, missing=0.1, categories=0.3, n_outputs=1 + seed % 2)
-        if seed % 3 == 0:
-            case.weights = rng.exponential(size=case.n_rows)
-        order = rng.permutation(case.n_rows)
-        trees = naive.decode(case.grow([seed], **options))
-        assert naive.decode(case.take(order).grow([seed], **options)) == trees
-
-
-@some_options
-def test_weight_k_is_k_copies(options):
-    rng = np.random.default_rng(9)
-    if "min_samples_leaf" in options:
-        options = {"max_features": 2}
-    for seed in range(20):
-        case = make_values(rng, missing=0.1, categories=0.3)
-        copies = rng.integers(0, 4, case.n_rows)
-        copies[0] = 1
-        rows = np.repeat(case.rows, copies)
-        repeated = naive.decode(case.take(rows).grow([seed], **options))
-        assert naive.decode(case.grow([seed], rows=rows, **options)) == repeated
-        case.weights = copies.astype(float)
-        assert naive.decode(case.grow([seed], **options)) == repeated
 
 
 @pytest.mark.parametrize("exponent", [-300, 0, 40, 300])
@@ -152,24 +124,24 @@ def test_tiny_weights_are_not_rounded_to_zero():
         assert abs(nodes[0].value[0] - expected) < 1e-8
 
 
-@pytest.mark.parametrize("n_rows", [3, 40, 64, 65, 200])
 @some_options
-def test_wide_vectors_grow_the_same_trees(n_rows, options):
-    rng = np.random.default_rng(n_rows)
-    for seed in range(12):
-        case = make_values(
-            rng, n_rows, int(rng.choice([1, 3, 70])), missing=0.1 * (seed % 2), categories=0.2
-        )
-        if seed % 4 == 3:
-            case.weights = rng.exponential(size=n_rows)
-        chosen = options | {"n_draws": n_rows * (seed % 3), "importances": True}
-        if seed % 5 == 0:
-            chosen["max_depth"] = 3
-        wide, plain = (
-            case.grow_all([seed, 2**63], wide_vectors=wide, **chosen) for wide in (True, False)
-        )
-        assert same_trees(wide[0], plain[0])
-        np.testing.assert_allclose(wide[3], plain[3], rtol=1e-9, atol=1e-12)
+def test_wide_vectors_grow_the_same_trees(options):
+    for n_rows in [3, 40, 64, 65, 200]:
+        rng = np.random.default_rng(n_rows)
+        for seed in range(12):
+            case = make_values(
+                rng, n_rows, int(rng.choice([1, 3, 70])), missing=0.1 * (seed % 2), categories=0.2
+            )
+            if seed % 4 == 3:
+                case.weights = rng.exponential(size=n_rows)
+            chosen = options | {"n_draws": n_rows * (seed % 3), "importances": True}
+            if seed % 5 == 0:
+                chosen["max_depth"] = 3
+            wide, plain = (
+                case.grow_all([seed, 2**63], wide_vectors=wide, **chosen) for wide in (True, False)
+            )
+            assert same_trees(wide[0], plain[0])
+            np.testing.assert_allclose(wide[3], plain[3], rtol=1e-9, atol=1e-12)
 
 
 def test_held_out_rows_and_bootstrap():

@@ -1,6 +1,5 @@
 """Wide vectors and the second layout by columns change only the time."""
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -37,78 +36,78 @@ def options_of(rng, case, n):
 
 
 @needs_wide_vectors
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_rows", [5, 20, 63, 64, 65, 130, 400])
-def test_wide_vectors_grow_the_same_trees(n_rows, weighted):
-    rng = np.random.default_rng([n_rows, weighted])
-    for seed in range(30):
-        case = make_case(
-            rng,
-            n_rows,
-            int(rng.choice([1, 3, 10, 15, 16, 17, 40, 64, 70])),
-            int(rng.choice([2, 3, 4, 20])),
-            int(rng.choice([2, 5, 40, 255])),
-            missing=float(rng.choice([0, 0.1, 0.5])),
-            categories=float(rng.choice([0, 0.3, 1])),
-            weighted=weighted,
-        )
-        if weighted:
-            case.weights += rng.random(n_rows)
-        options = options_of(rng, case, n_rows)
+def test_wide_vectors_grow_the_same_trees():
+    for n_rows in [5, 20, 63, 64, 65, 130, 400]:
+        for weighted in [False, True]:
+            rng = np.random.default_rng([n_rows, weighted])
+            for seed in range(30):
+                case = make_case(
+                    rng,
+                    n_rows,
+                    int(rng.choice([1, 3, 10, 15, 16, 17, 40, 64, 70])),
+                    int(rng.choice([2, 3, 4, 20])),
+                    int(rng.choice([2, 5, 40, 255])),
+                    missing=float(rng.choice([0, 0.1, 0.5])),
+                    categories=float(rng.choice([0, 0.3, 1])),
+                    weighted=weighted,
+                )
+                if weighted:
+                    case.weights += rng.random(n_rows)
+                options = options_of(rng, case, n_rows)
 
-        def grow(*, case=case, options=options, seed=seed, wide_vectors):
-            options = options | {"importances": True, "wide_vectors": wide_vectors}
-            return case.grow_all([seed, 7, 2**63 + seed], **options)
+                def grow(*, case=case, options=options, seed=seed, wide_vectors):
+                    options = options | {"importances": True, "wide_vectors": wide_vectors}
+                    return case.grow_all([seed, 7, 2**63 + seed], **options)
 
-        (wide, *_, result), (plain, *_, expected) = both_ways(grow)
-        assert same_trees(wide, plain)
-        np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-9 * n_rows)
-
-
-@needs_wide_vectors
-@pytest.mark.parametrize("n_draws", [None, 10, 64, 240, 255, 256, 300, 2000])
-def test_thresholds_that_are_scored_at_once(n_draws):
-    # which small nodes are when they try five columns or more and weigh up to 255
-    rng = np.random.default_rng(n_draws)
-    for seed in range(60):
-        case = make_case(
-            rng,
-            int(rng.choice([6, 7, 16, 17, 31, 32, 33, 48, 64])),
-            int(rng.choice([5, 8, 16, 36, 70])),
-            int(rng.choice([2, 3, 5, 30])),
-            int(rng.choice([2, 3, 9, 40, 255])),
-            missing=float(rng.choice([0, 0, 0.1])),
-            categories=float(rng.choice([0, 0, 0.2])),
-        )
-        options = {"max_features": int(rng.choice([5, 6, case.n_columns]))}
-        if n_draws:
-            options["n_draws"] = n_draws
-        wide, plain = both_ways(partial(case.grow_all, [seed, seed + 1], **options))
-        assert same_trees(wide[0], plain[0])
+                (wide, *_, result), (plain, *_, expected) = both_ways(grow)
+                assert same_trees(wide, plain)
+                np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-9 * n_rows)
 
 
 @needs_wide_vectors
-@pytest.mark.parametrize("n_columns", [1, 2, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65])
-def test_columns_are_turned_in_groups(n_columns):
-    # of which the last one may not be full, in the last rows of a table too
-    rng = np.random.default_rng(n_columns)
-    for n_rows in (2, 3, 15, 16, 17, 31, 32, 33, 64):
-        case = make_case(rng, n_rows, n_columns, 4, 250, missing=0.1)
-        for random_thresholds in (False, True):
-            options = {"max_features": 1, "random_thresholds": random_thresholds}
-            wide, plain = both_ways(partial(case.grow_all, [1, 2, 3], **options))
+def test_thresholds_that_are_scored_at_once():
+    for n_draws in [None, 10, 64, 240, 255, 256, 300, 2000]:
+        # which small nodes are when they try five columns or more and weigh up to 255
+        rng = np.random.default_rng(n_draws)
+        for seed in range(60):
+            case = make_case(
+                rng,
+                int(rng.choice([6, 7, 16, 17, 31, 32, 33, 48, 64])),
+                int(rng.choice([5, 8, 16, 36, 70])),
+                int(rng.choice([2, 3, 5, 30])),
+                int(rng.choice([2, 3, 9, 40, 255])),
+                missing=float(rng.choice([0, 0, 0.1])),
+                categories=float(rng.choice([0, 0, 0.2])),
+            )
+            options = {"max_features": int(rng.choice([5, 6, case.n_columns]))}
+            if n_draws:
+                options["n_draws"] = n_draws
+            wide, plain = both_ways(partial(case.grow_all, [seed, seed + 1], **options))
             assert same_trees(wide[0], plain[0])
 
 
 @needs_wide_vectors
-@pytest.mark.parametrize("n_columns", [4, 70])
-@pytest.mark.parametrize("n_classes", [2, 5, 20])
-def test_best_sets_of_categories(n_classes, n_columns):
-    rng = np.random.default_rng([n_classes, n_columns])
-    for seed in range(20):
-        case = make_case(rng, 150, n_columns, n_classes, 30, missing=0.1, categories=0.7)
-        wide, plain = both_ways(partial(case.grow, [seed], max_features=3, n_draws=150))
-        assert same_trees(wide, plain)
+def test_columns_are_turned_in_groups():
+    for n_columns in [1, 2, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65]:
+        # of which the last one may not be full, in the last rows of a table too
+        rng = np.random.default_rng(n_columns)
+        for n_rows in (2, 3, 15, 16, 17, 31, 32, 33, 64):
+            case = make_case(rng, n_rows, n_columns, 4, 250, missing=0.1)
+            for random_thresholds in (False, True):
+                options = {"max_features": 1, "random_thresholds": random_thresholds}
+                wide, plain = both_ways(partial(case.grow_all, [1, 2, 3], **options))
+                assert same_trees(wide[0], plain[0])
+
+
+@needs_wide_vectors
+def test_best_sets_of_categories():
+    for n_columns in [4, 70]:
+        for n_classes in [2, 5, 20]:
+            rng = np.random.default_rng([n_classes, n_columns])
+            for seed in range(20):
+                case = make_case(rng, 150, n_columns, n_classes, 30, missing=0.1, categories=0.7)
+                wide, plain = both_ways(partial(case.grow, [seed], max_features=3, n_draws=150))
+                assert same_trees(wide, plain)
 
 
 @needs_wide_vectors
@@ -122,35 +121,26 @@ def test_sums_are_taken_in_the_same_order(min_samples_leaf):
         assert same_trees(wide, plain)
 
 
-@needs_wide_vectors
-def test_heavy_samples():
-    rng = np.random.default_rng(1)
-    case = make_case(rng, 20, 3, 3, 9)
-    options = {"n_draws": 100_000, "random_thresholds": True, "max_features": 1}
-    wide, plain = both_ways(partial(case.grow, range(20), **options))
-    assert same_trees(wide, plain)
-
-
-@pytest.mark.parametrize("random_thresholds", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 6, 20])
 @pytest.mark.parametrize("shape", [(2100, 260), (8000, 70)])
-def test_a_copy_by_columns(shape, n_classes, weighted, random_thresholds):
-    # In the long table, nodes of 128 to 500 samples have near copies of their rows.
-    rng = np.random.default_rng([n_classes, weighted])
-    case = make_case(rng, *shape, n_classes, 60, missing=0.05, categories=0.1)
-    assert case.codes.size > 2**19
-    if weighted:
-        case.weights = rng.random(case.n_rows)
-    by_column = np.ascontiguousarray(case.codes.T)
-    options = {"random_thresholds": random_thresholds, "max_features": 16, "max_depth": 12}
-    if random_thresholds:
-        options["max_features"] = 1
-    with_copy = both_ways(partial(case.grow, [1, 2], by_column=by_column, **options))
-    without = both_ways(partial(case.grow, [1, 2], **options))
-    for trees in with_copy:
-        for other in without:
-            assert same_trees(trees, other)
+def test_a_copy_by_columns(shape, n_classes):
+    for random_thresholds in [False, True]:
+        for weighted in [False, True]:
+            # In the long table, nodes of 128 to 500 samples have near copies of their rows.
+            rng = np.random.default_rng([n_classes, weighted])
+            case = make_case(rng, *shape, n_classes, 60, missing=0.05, categories=0.1)
+            assert case.codes.size > 2**19
+            if weighted:
+                case.weights = rng.random(case.n_rows)
+            by_column = np.ascontiguousarray(case.codes.T)
+            options = {"random_thresholds": random_thresholds, "max_features": 16, "max_depth": 12}
+            if random_thresholds:
+                options["max_features"] = 1
+            with_copy = both_ways(partial(case.grow, [1, 2], by_column=by_column, **options))
+            without = both_ways(partial(case.grow, [1, 2], **options))
+            for trees in with_copy:
+                for other in without:
+                    assert same_trees(trees, other)
 
 
 def sparse_case(rng, shape, share, **options):
@@ -161,20 +151,20 @@ def sparse_case(rng, shape, share, **options):
 
 
 @needs_wide_vectors
-@pytest.mark.parametrize("n_columns", [65, 95, 96, 97, 144, 145, 700, 1024, 1025])
-def test_zeros_are_left_out_if_most_codes_are_0(n_columns):
-    rng = np.random.default_rng(n_columns)
-    for share, missing in [(0, 0), (0.02, 0), (0.3, 0), (0.2, 0.1), (0.6, 0)]:
-        case = sparse_case(rng, (2600, n_columns), share, missing=missing)
-        for weighted in (False, True):
-            case.weights = rng.random(case.n_rows) if weighted else None
-            options = options_of(rng, case, case.n_rows)
-            options |= {"random_thresholds": True, "max_features": 1}
-            grow = partial(case.grow, [1, 2], **options)
-            by_column = np.ascontiguousarray(case.codes.T)
-            without, plain = both_ways(partial(grow, by_column=by_column))
-            assert same_trees(without, plain)
-            assert same_trees(without, grow())
+def test_zeros_are_left_out_if_most_codes_are_0():
+    for n_columns in [65, 95, 96, 97, 144, 145, 700, 1024, 1025]:
+        rng = np.random.default_rng(n_columns)
+        for share, missing in [(0, 0), (0.02, 0), (0.3, 0), (0.2, 0.1), (0.6, 0)]:
+            case = sparse_case(rng, (2600, n_columns), share, missing=missing)
+            for weighted in (False, True):
+                case.weights = rng.random(case.n_rows) if weighted else None
+                options = options_of(rng, case, case.n_rows)
+                options |= {"random_thresholds": True, "max_features": 1}
+                grow = partial(case.grow, [1, 2], **options)
+                by_column = np.ascontiguousarray(case.codes.T)
+                without, plain = both_ways(partial(grow, by_column=by_column))
+                assert same_trees(without, plain)
+                assert same_trees(without, grow())
 
 
 @needs_wide_vectors
@@ -206,12 +196,3 @@ def test_nonzero_rows_follow_their_table():
     assert not same_trees(before, after)
     assert same_trees(after, grow(other.table(np.ascontiguousarray(other.codes.T))))
     assert same_trees(after, grow(other.table()))
-
-
-def test_threads_share_nonzero_rows():
-    rng = np.random.default_rng(4)
-    case = sparse_case(rng, (2600, 300), 0.15)
-    grow = partial(grow_completely_random, case, case.table(np.ascontiguousarray(case.codes.T)))
-    with ThreadPoolExecutor(4) as threads:
-        for seed, trees in enumerate(threads.map(grow, range(8))):
-            assert same_trees(trees, grow_completely_random(case, case.table(), seed))

@@ -1,7 +1,6 @@
 """The cascades MDDFClassifier and GCForestClassifier as estimators."""
 
 import pickle
-import re
 import warnings
 
 import numpy as np
@@ -12,7 +11,6 @@ from naive_votes import class_margins, margin_loss, reweight
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score, log_loss, make_scorer, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
@@ -136,24 +134,7 @@ def test_gcforest_is_the_last_layer_of_a_cascade_without_weights(data):
     assert len(forest._fitted.stages[0].members) == 8
 
 
-def test_first_layers_do_not_depend_on_how_many_follow(data):
-    X, y, new, _ = data
-    few = MDDFClassifier(**SMALL | {"n_layers": 2}).fit(X, y)
-    many = MDDFClassifier(**SMALL | {"n_layers": 4}).fit(X, y)
-    stages = list(many.staged_predict_proba(new))
-    np.testing.assert_array_equal(few.predict_proba(new), stages[1])
-
-
 # When to stop
-
-
-def test_all_grains_are_used_before_early_stopping(data):
-    X, y, *_ = data
-    options = SMALL | {"early_stopping": True, "n_iter_no_change": 1, "tol": 10.0, "n_layers": 9}
-    assert len(MDDFClassifier(**options).fit(X, y).history_["score"]) == 2
-    grains = [[0, 1], [2, 3], [4, 5], [6], [7]]
-    forest = MDDFClassifier(**options, grains=grains).fit(X, y)
-    assert len(forest.history_["score"]) == 5
 
 
 def test_out_of_fold_accuracy_of_noise():
@@ -184,32 +165,6 @@ def test_early_stopping_keeps_the_best_prefix(Cascade, data):
     assert accuracy == pytest.approx(forest.history_["accuracy"][best])
 
 
-@both
-def test_the_layer_limit_keeps_the_best_layers_too(Cascade, data):
-    X, y, *_ = data
-    options = SMALL | {"early_stopping": True, "n_iter_no_change": 50, "n_layers": 5}
-    forest = Cascade(**options).fit(X, y)
-    assert len(forest.history_["score"]) == 5
-    assert forest.history_["score"][forest.n_layers_ - 1] == forest.history_["score"].max()
-
-
-@pytest.mark.parametrize(
-    ("scoring", "expected"),
-    [
-        ("neg_log_loss", lambda y, guess, p: -log_loss(y, p)),
-        ("roc_auc_ovr", lambda y, guess, p: roc_auc_score(y, p, multi_class="ovr")),
-        ("f1_macro", lambda y, guess, p: f1_score(y, guess, average="macro")),
-        (make_scorer(lambda y, guess: sum(y == guess)), lambda y, guess, p: sum(y == guess)),
-    ],
-)
-def test_any_scorer(scoring, expected, data):
-    X, y, *_ = data
-    forest = MDDFClassifier(**SMALL, scoring=scoring).fit(X, y)
-    p = forest.oof_probabilities_
-    score = expected(y, forest.classes_[p.argmax(axis=1)], p)
-    assert forest.history_["score"][-1] == pytest.approx(score)
-
-
 # Data of all kinds
 
 
@@ -223,25 +178,6 @@ def test_classes_rarer_than_the_folds(options):
         forest = MDDFClassifier(**SMALL | options).fit(X, y)
     assert forest.predict_proba(X).shape == (150, 5)
     assert np.isfinite(forest.margins_).all()
-
-
-def test_one_class_two_samples_and_few_samples():
-    X = np.arange(6.0).reshape(3, 2)
-    forest = MDDFClassifier(**SMALL).fit(X, ["a"] * 3)
-    assert forest.predict(X).tolist() == ["a"] * 3
-    assert forest.predict_proba(X).tolist() == [[1.0]] * 3
-    forest = MDDFClassifier(**SMALL).fit(X[:2], [0, 1])
-    np.testing.assert_allclose(forest.predict_proba(X).sum(axis=1), 1)
-
-
-def test_weights_tilt_the_balance():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(200, 3)), rng.integers(0, 2, 200)
-    plain = MDDFClassifier(**SMALL).fit(X, y).predict_proba(X)[:, 1].mean()
-    heavy = MDDFClassifier(**SMALL).fit(X, y, sample_weight=1 + 20.0 * y)
-    classes = MDDFClassifier(**SMALL, class_weight={1: 21}).fit(X, y)
-    assert heavy.predict_proba(X)[:, 1].mean() > plain + 0.03
-    assert classes.predict_proba(X)[:, 1].mean() > plain + 0.03
 
 
 # What is refused
@@ -297,38 +233,3 @@ def test_a_fit_that_fails_leaves_no_trace(data):
     with pytest.raises(ValueError, match="rotation"):
         forest.fit(X, y)
     np.testing.assert_array_equal(forest.predict_proba(new), before)
-
-
-def test_auto_augmentation_passes_on_vectors_of_all_forests_in_wide_tables(data):
-    X, y, *_ = data  # 3 classes, 4 forests
-    for n_columns, like in ((11, "mean"), (12, "per-forest")):
-        wide = np.hstack([X] * 12)[:, :n_columns]
-        chosen, explicit = (
-            MDDFClassifier(**SMALL, augmentation=augmentation).fit(wide, y).predict_proba(wide)
-            for augmentation in ("auto", like)
-        )
-        np.testing.assert_array_equal(chosen, explicit)
-
-
-@pytest.mark.parametrize(
-    ("options", "line"),
-    [
-        (
-            {"n_layers": 2, "early_stopping": False},
-            r"all n_layers=2 were grown.*kept 2 of 2 layers",
-        ),
-        ({"n_layers": 1}, r"n_layers=1 reached while the score still rose; kept 1 of 1 layer$"),
-        ({"tol": 9}, r"no score above .* \(layer 1\) by more than tol=9 in the 2 layers after it"),
-        (
-            {"tol": 9, "n_layers": 2},
-            r"^n_layers=2 reached, no score above .* \(layer 1\).* in the 1 layer after it",
-        ),
-        ({"tol": 9, "n_iter_no_change": 1}, "in the 1 layer after it; kept [12] of 2 layers"),
-    ],
-)
-def test_why_a_cascade_stopped(options, line, data, capsys):
-    X, y, *_ = data
-    options = {"n_layers": 6, "early_stopping": True, "n_iter_no_change": 2, **options}
-    model = MDDFClassifier(**{**SMALL, **options}, verbose=1).fit(X, y)
-    assert re.search(line, model.stop_reason_)
-    assert capsys.readouterr().out.splitlines()[-1] == model.stop_reason_

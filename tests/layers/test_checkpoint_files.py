@@ -1,8 +1,6 @@
 """Damaged, forged, missing and misplaced layer files."""
 
-import errno
 import json
-import os
 
 import numpy as np
 import pytest
@@ -18,7 +16,6 @@ from checkpoint_cases import (
 from forest_cases import three_classes
 
 from mddf._layers import checkpoints
-from mddf._layers.checkpoints import Checkpoint
 
 
 def test_a_damaged_file_is_named(tmp_path):
@@ -108,30 +105,6 @@ def forge(path, outline=None, changed=()):
         file.write(checkpoints._checksum(file, file.tell()))
 
 
-@pytest.mark.parametrize(
-    "outline",
-    [
-        None,
-        7,
-        [],
-        [1, {"seed": "0"}],
-        [1, 7, []],
-        [1, {"seed": "0"}, 7],
-        [1, {"seed": "0"}, [{"array": 99}, 0.5]],
-        [1, {"seed": "0"}, [{"dict": {"mddf_type": "no part"}}, 0.5]],
-        [1, {"seed": "0"}, [{"dict": {"mddf_type": ["layer"]}}, 0.5]],
-        [1, {"seed": "0"}, [{"neither": 0}, 0.5]],
-    ],
-    ids=repr,
-)
-def test_forged_outlines_are_named(outline, tmp_path):
-    checkpoint, _ = small_file(tmp_path)
-    changed = {"outline": np.zeros(3)} if outline is None else {}
-    forge(tmp_path / "layer-001.npz", outline, changed)
-    with pytest.raises(ValueError, match=DAMAGED.format(1)):
-        checkpoint.load(0, parts)
-
-
 @pytest.mark.parametrize("make", [cascade, deep])
 def test_forged_layers_are_named(make, tmp_path):
     X, y = three_classes()
@@ -153,31 +126,3 @@ def test_forged_layers_are_named(make, tmp_path):
     forge(path, changed=vectors)
     with pytest.raises(ValueError, match=rf"{DAMAGED.format(1)}its vectors must have shape"):
         make(tmp_path).fit(X, y)
-
-
-def test_stored_values_are_read_back(tmp_path):
-    checkpoint = Checkpoint(tmp_path / "new" / "folder", {"seed": "0"})
-    assert checkpoint.load(0, parts) is None
-    checkpoint.save(0, {"a": [np.arange(3.0), None, "text"]}, 0.1, [np.zeros((0, 2), np.uint8)])
-    first, second, (third,) = checkpoint.load(0, parts)
-    np.testing.assert_array_equal(first["a"][0], np.arange(3.0))
-    assert first["a"][1:] == [None, "text"]
-    assert second == 0.1
-    assert third.shape == (0, 2)
-    assert third.dtype == np.uint8
-
-
-def test_a_full_disk_is_refused_by_name(tmp_path, monkeypatch):
-    def full(*_, **__):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    checkpoint = Checkpoint(tmp_path, {})
-    monkeypatch.setattr(np, "savez", full)
-    with pytest.raises(OSError, match=r"checkpoint must be .*: No space left on device"):
-        checkpoint.save(0, 1)
-
-
-def test_objects_other_than_arrays_numbers_and_text_are_refused(tmp_path):
-    with pytest.raises(TypeError, match="holds arrays, numbers and text, got <object"):
-        Checkpoint(tmp_path, {}).save(0, object())
-    assert not layers(tmp_path)

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from checkpoint_cases import cascade, deep, layers
+from checkpoint_cases import cascade, deep
 from forest_cases import three_classes
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score, make_scorer
 from sklearn.model_selection import KFold, PredefinedSplit
 from sklearn.naive_bayes import GaussianNB
 
-from mddf import MDDFClassifier, RandomForestClassifier
+from mddf import RandomForestClassifier
 
 
 def test_models_that_are_not_plain_are_refused_before_the_fit(tmp_path):
@@ -80,40 +79,24 @@ class Halves:
 
 
 @pytest.mark.parametrize("make", [cascade, deep])
-@pytest.mark.parametrize(
-    ("cv", "same", "other"),
-    [
+def test_folds_differ_by_their_held_out_rows(make, tmp_path):
+    X, y = three_classes()
+    assert len(X) == 300
+    options = {"members": ["random"]} if make is deep else {}
+    cases = [
         (Halves(0), Halves(0), Halves(1)),
         (Halves(0), Halves(0).split(np.zeros(300)), KFold(2)),
         (*(PredefinedSplit(np.arange(300) // n % 2) for n in (2, 2, 1)),),
         (KFold(3, shuffle=True, random_state=0),) * 2 + (KFold(3, shuffle=True),),
-    ],
-    ids=["own", "splits", "long", "drawn"],
-)
-def test_folds_differ_by_their_held_out_rows(make, cv, same, other, tmp_path):
-    X, y = three_classes()
-    assert len(X) == 300
-    options = {"members": ["random"]} if make is deep else {}
-    make(tmp_path, n_layers=1, cv=cv, **options).fit(X, y)
-    make(tmp_path, n_layers=1, cv=same, **options).fit(X, y)
-    with pytest.raises(ValueError, match="is of a fit with other folds by cv;"):
-        make(tmp_path, n_layers=1, cv=other, **options).fit(X, y)
-    with pytest.raises(ValueError, match="is of a fit with cv=given folds, not cv=2;"):
-        make(tmp_path, n_layers=1, cv=2, **options).fit(X, y)
-
-
-def test_the_type_of_a_value_does_not_matter(tmp_path):
-    X, y = three_classes()
-    X[:, 1] = np.nan_to_num(X[:, 1]).round() % 2
-    model = cascade(
-        tmp_path, n_layers=1, categorical_features=[1], class_weight={0: 2, 1: 1, 2: 3}
-    )
-    model.set_params(grains=[np.arange(len(X[0]))]).fit(X, y)
-    model.set_params(random_state=np.int64(0), n_estimators=np.int32(4))
-    model.set_params(categorical_features=np.array([1]), grains=[[*range(len(X[0]))]])
-    model.set_params(class_weight={2: 3, 1: np.int64(1), 0: 2}).fit(X, y)
-    with pytest.raises(ValueError, match="categorical_features="):
-        model.set_params(categorical_features=np.array([], int)).fit(X, y)
+    ]
+    for number, (cv, same, other) in enumerate(cases):
+        folder = tmp_path / str(number)
+        make(folder, n_layers=1, cv=cv, **options).fit(X, y)
+        make(folder, n_layers=1, cv=same, **options).fit(X, y)
+        with pytest.raises(ValueError, match="is of a fit with other folds by cv;"):
+            make(folder, n_layers=1, cv=other, **options).fit(X, y)
+        with pytest.raises(ValueError, match="is of a fit with cv=given folds, not cv=2;"):
+            make(folder, n_layers=1, cv=2, **options).fit(X, y)
 
 
 def test_scorers_differ_and_functions_without_a_name_are_refused(tmp_path):
@@ -124,29 +107,6 @@ def test_scorers_differ_and_functions_without_a_name_are_refused(tmp_path):
         cascade(tmp_path, scoring=make_scorer(f1_score, average="macro")).fit(X, y)
     with pytest.raises(ValueError, match="no lambdas or functions inside others, got <function"):
         cascade(tmp_path / "other", scoring=lambda *_: 0.0).fit(X, y)
-
-
-def test_a_layer_of_another_estimator_is_refused(tmp_path):
-    X, y = three_classes()
-
-    class Named(MDDFClassifier):
-        pass
-
-    options = {"n_layers": 1, "n_estimators": 2, "cv": 2, "random_state": 0}
-    MDDFClassifier(checkpoint=tmp_path / "fit", **options).fit(X, y)
-    with pytest.raises(ValueError, match="estimator=MDDFClassifier, not estimator=Named"):
-        Named(checkpoint=tmp_path / "fit", **options).fit(X, y)
-
-
-def test_values_that_checkpoints_cannot_store_are_refused(tmp_path):
-    X, y = three_classes()
-    external = cascade(tmp_path, forests=["random", LogisticRegression()])
-    with pytest.raises(ValueError, match=r"checkpoint needs forests of this package.*Logistic"):
-        external.fit(X, y)
-    for seed in (None, np.random.RandomState(0)):
-        with pytest.raises(ValueError, match=r"checkpoint needs a number as random_state.*got"):
-            cascade(tmp_path, random_state=seed).fit(X, y)
-    assert not layers(tmp_path)
 
 
 @pytest.mark.parametrize("make", [cascade, deep])

@@ -1,6 +1,5 @@
 """Fits that resume an interrupted fit, at any layer."""
 
-import itertools
 import multiprocessing
 import os
 import signal
@@ -14,7 +13,7 @@ from mddf.baselines import GCForestClassifier
 from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
 
-from mddf import DeepForestClassifier, DeepForestRegressor, MDDFClassifier, RandomForestClassifier
+from mddf import DeepForestClassifier, DeepForestRegressor, MDDFClassifier
 
 
 @pytest.mark.parametrize("Cascade", [MDDFClassifier, GCForestClassifier])
@@ -34,32 +33,6 @@ def test_fits_resume_after_any_layer(Cascade, tmp_path):
         assert_equal(again, expected)
         after = {name: (tmp_path / name).stat().st_mtime_ns for name in names[:n_kept]}
         assert after == before
-
-
-def test_resumed_layers_keep_their_fit_times(tmp_path, monkeypatch):
-    clock = itertools.count()  # seconds, one for each look at it
-    monkeypatch.setattr("mddf._layers.cascade.perf_counter", lambda: next(clock))
-    X, y = three_classes()
-    for _ in range(2):  # training takes a second, and so does the evaluation
-        assert cascade(tmp_path).fit(X, y).history_["time"].tolist() == [1 + 1] * N_LAYERS
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"cv": "oob", "forests": ["random", RandomForestClassifier(3)]},
-        {"refit": True, "calibrate": True, "keep_layers": "fewest"},
-    ],
-    ids=["out-of-bag", "refit"],
-)
-def test_features_do_not_depend_on_checkpoints(options, tmp_path):
-    X, y = three_classes()
-    options = {**options, "early_stopping": True, "n_iter_no_change": 1}
-    expected = cascade(None, **options).fit_transform(X, y)
-    cascade(tmp_path, **options).fit(X, y)
-    again = cascade(tmp_path, **options)
-    np.testing.assert_array_equal(again.fit_transform(X, y), expected)
-    assert_equal(again, cascade(None, **options).fit(X, y))
 
 
 def without_times(model):

@@ -9,7 +9,6 @@ from made_outputs import mixed_outputs, six_labels
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.utils import estimator_checks
 
 from mddf import DeepForestClassifier, RandomForestClassifier, cost, explain
 
@@ -39,19 +38,6 @@ def mean_log_loss(probabilities, y):
 def fitted():
     X, y = mixed()
     return X, y, DeepForestClassifier(members=MEMBERS, **SMALL).fit(X, y)
-
-
-@pytest.mark.parametrize(
-    "check",
-    [
-        estimator_checks.check_classifier_multioutput,
-        estimator_checks.check_classifiers_multilabel_output_format_predict,
-        estimator_checks.check_classifiers_multilabel_output_format_predict_proba,
-    ],
-)
-def test_sklearn_checks_of_all_members(check):
-    """Checks for several labels; `test_deep_forest.py` runs all checks on few members."""
-    check("DeepForestClassifier", DeepForestClassifier(members=MEMBERS, **SMALL))
 
 
 def test_shapes_and_types_of_predictions(fitted):
@@ -167,29 +153,6 @@ def test_members_of_other_packages_learn_one_output_each():
     frame = pd.DataFrame(X, columns=list("abcde"))
     neighbours = DeepForestClassifier(members=[KNeighborsClassifier(), "random"], **SMALL)
     assert np.mean(neighbours.fit(frame, y).predict(frame) == y) > 0.85
-
-
-def test_a_class_that_a_fold_does_not_have():
-    X, y = mixed(60)
-    y[:, 1] = 0
-    y[7, 1], y[9, 2] = 1, 3
-    members = [*MEMBERS, KNeighborsClassifier()]
-    model = DeepForestClassifier(members=members, **SMALL).fit(np.nan_to_num(X), y)
-    assert [part.shape[1] for part in model.predict_proba(np.nan_to_num(X))] == [2, 2, 4]
-
-
-def test_outputs_with_a_single_class():
-    X, _ = mixed(50)
-    model = DeepForestClassifier(members=MEMBERS, **SMALL).fit(X, np.ones((50, 2), int))
-    assert [part.tolist() for part in model.predict_proba(X[:2])] == [[[1.0], [1.0]]] * 2
-
-
-def test_scorers():
-    for scoring in ["roc_auc", "f1_micro", "accuracy"]:
-        X, y = six_labels(150)
-        options = {**SMALL, "members": ["random", "linear"], "scoring": scoring}
-        model = DeepForestClassifier(**options).fit(X, y)
-        assert np.isfinite(model.history_["score"]).all()
 
 
 @pytest.mark.parametrize("by_class", [False, True])

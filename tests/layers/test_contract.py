@@ -1,9 +1,7 @@
 """DeepForestClassifier with groups, odd tables, many threads, scorers and weights."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer, make_scorer, roc_auc_score
 from sklearn.model_selection import GroupKFold
 from sklearn.naive_bayes import GaussianNB
@@ -84,14 +82,6 @@ def test_columns_without_information(value):
     assert shares[0] == pytest.approx(np.bincount(y) / 60, abs=0.1)
 
 
-def test_values_unseen_in_fit():
-    X, y = rows_of(80)
-    X[:, 1] = np.nan
-    model = DeepForestClassifier(1, n_estimators=5, random_state=0).fit(X, y)
-    X[:, 1], X[:, 2] = 7.0, np.nan
-    assert np.isfinite(model.predict_proba(X)).all()
-
-
 # Scores and weights
 
 
@@ -115,49 +105,6 @@ def test_scorers_by_name_and_as_objects(scoring, expected):
     if expected is not None:
         score = expected(y, model.oof_probabilities_)
         assert score == pytest.approx(model.history_["score"][model.n_layers_ - 1])
-
-
-def test_scorers_that_do_not_do_are_named():
-    X, y = rows_of(60)
-    with pytest.raises(ValueError, match="scoring"):
-        DeepForestClassifier(**SMALL, scoring=lambda *_: None).fit(X, y)
-
-
-def test_balanced_weights_equal_explicit_class_weights():
-    X, y = rows_of(150)
-    y[:100] = 0
-    weights = len(y) / (2 * np.bincount(y))
-    balanced, by_hand = (
-        DeepForestClassifier(1, **SMALL, class_weight=class_weight).fit(X, y).predict_proba(X)
-        for class_weight in ("balanced", dict(enumerate(weights)))
-    )
-    np.testing.assert_array_equal(balanced, by_hand)
-
-
-def test_leaderboard_entries_of_members():
-    X, y = rows_of(200)
-    members = ["random", LogisticRegression()]
-    model = DeepForestClassifier(1, members=members, n_estimators=5, random_state=0)
-    features = model.fit_transform(X, y)
-    table = pd.DataFrame(model.leaderboard_)
-    assert list(table) == [
-        *("layer", "member", "log_loss", "accuracy", "weight", "gain", "error_correlation"),
-        *("seconds", "bytes", "reason"),
-    ]
-    assert table["layer"].eq(1).all()
-    assert table["member"].tolist() == ["random", "LogisticRegression"]
-    assert (table["seconds"] > 0).all()
-    kept = [name.rsplit("_", 1)[0].removeprefix("layer1_") for name in table["member"]]
-    names = model.get_feature_names_out()
-    for row, name in zip(model.leaderboard_, kept, strict=True):
-        columns = [i for i, column in enumerate(names) if f"_{name}_" in column]
-        if row["weight"] == 0:
-            assert not columns
-            continue
-        p = features[:, columns]
-        assert row["accuracy"] == pytest.approx(np.mean(p.argmax(axis=1) == y))
-        own = np.maximum(p[np.arange(len(y)), y], 1e-4)
-        assert row["log_loss"] == pytest.approx(-np.log(own).mean())
 
 
 @pytest.mark.parametrize("Deep", [DeepForestClassifier, DeepForestRegressor])

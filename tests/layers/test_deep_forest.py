@@ -7,19 +7,14 @@ import pandas as pd
 import pytest
 from naive_votes import sharpened, smoothed
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_digits, make_classification
+from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GroupKFold, cross_val_predict, train_test_split
-from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.tree import DecisionTreeClassifier
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
 from mddf import (
     DeepForestClassifier,
-    MDDFClassifier,
     RandomForestClassifier,
 )
 
@@ -55,35 +50,6 @@ def test_sklearn_checks(estimator, check):
 
 
 # What it is
-
-
-@pytest.fixture(scope="module")
-def deep_and_mddf():
-    """Two models fitted on half of the digits, and the other half."""
-    X, y = load_digits(return_X_y=True)
-    X, new, y, truth = train_test_split(X, y, test_size=0.5, random_state=0)
-    deep = DeepForestClassifier(members=ALL[:4], n_estimators=30, random_state=0)
-    return deep.fit(X, y), MDDFClassifier(n_estimators=30, random_state=0).fit(X, y), new, truth
-
-
-def test_better_probabilities_and_a_smaller_model_than_mddf(deep_and_mddf):
-    deep, mddf, new, truth = deep_and_mddf
-    losses = [log_loss(truth, model.predict_proba(new)) for model in (deep, mddf)]
-    assert losses[0] < 0.6 * losses[1]
-    assert len(pickle.dumps(deep)) < 0.5 * len(pickle.dumps(mddf))
-
-
-def test_forests_of_all_samples_have_three_times_the_trees_with_several_classes(data):
-    X, y, _, _ = data
-    options = {"n_layers": 1, "cv": 3, "random_state": 0}
-    for labels, refit, expected in ((y, True, 15), (y, False, 15), (y == "red", True, 5)):
-        members = ["random", RandomForestClassifier(7)]
-        model = DeepForestClassifier(n_estimators=5, members=members, refit=refit, **options)
-        members = model.fit(X, labels)._fitted.stages[0].members
-        result = {member.name: sum(part.n_trees for part in member.models) for member in members}
-        n_trees = 7 if refit else 21
-        assert set(result.items()) <= {("random", expected), ("RandomForestClassifier", n_trees)}
-        assert result
 
 
 @pytest.mark.parametrize("options", [{}, {"refit": False}, {"calibrate": False}, {"cv": 3}])
@@ -122,18 +88,6 @@ def test_predictions_follow_from_the_members(data):
     expected = model.classes_[last.argmax(axis=1)]
     np.testing.assert_array_equal(model.predict(new), expected)
     assert names[0] == f"layer1_{members[0].name}_blue"
-
-
-def test_one_layer_of_one_classifier_is_that_classifier(data):
-    X, y, new, _ = data
-    model = DeepForestClassifier(1, members=[GaussianNB()], calibrate=False, cv=4, random_state=0)
-    model.fit(X, y)
-    alone = GaussianNB().fit(X, y)
-    np.testing.assert_allclose(model.predict_proba(new), alone.predict_proba(new))
-    splits = [(train, test) for train, test in GroupKFold(4).split(X, groups=np.arange(300) % 9)]
-    model = clone(model).set_params(cv=splits).fit(X, y)
-    expected = cross_val_predict(GaussianNB(), X, y, cv=splits, method="predict_proba")
-    np.testing.assert_allclose(model.oof_probabilities_, expected)
 
 
 def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(data):
@@ -224,14 +178,6 @@ def test_few_rows_and_rare_classes(n):
     assert np.isfinite(model.predict_proba(X)).all()
 
 
-@pytest.mark.parametrize("member", ["linear", KNeighborsClassifier()], ids=str)
-def test_folds_of_many_classes_are_not_taken_for_numbers(member):
-    """y has two rows per class, but a fold has fewer."""
-    X, y = np.random.default_rng(0).normal(size=(100, 2)), np.arange(100) // 2
-    model = DeepForestClassifier(members=[member], cv=2, n_jobs=2, random_state=0).fit(X, y)
-    assert model.predict_proba(X).shape == (100, 50)
-
-
 def test_weights_and_classes(data):
     X, y, *_ = data
     weights = np.where(y == "red", 20.0, 1.0)
@@ -261,29 +207,6 @@ def test_wrong_options_are_refused_by_name(data):
             DeepForestClassifier(**SMALL | options).fit(X, y)
 
 
-def test_a_fold_without_weight_is_refused(data):
-    for member in ["boosted", "linear", "kernel", "kernel-logistic", "network"]:
-        X, y, *_ = data
-        with pytest.raises(ValueError, match=r"sample_weight, and .* must .* every fold"):
-            DeepForestClassifier(members=[member]).fit(X, y, np.arange(300) == 0)
-
-
-def test_classifiers_without_weights_are_refused_with_weights(data):
-    X, y, *_ = data
-    model = DeepForestClassifier(members=["random", KNeighborsClassifier()])
-    with pytest.raises(ValueError, match="members must hold models whose fit takes"):
-        model.fit(X, y, np.arange(300))
-
-
-def test_a_failed_fit_changes_nothing(data):
-    X, y, new, _ = data
-    model = DeepForestClassifier(**SMALL).fit(X, y)
-    before = model.predict_proba(new)
-    with pytest.raises(ValueError, match="members"):
-        model.set_params(members=["nothing"]).fit(X[:, :3], y)
-    np.testing.assert_array_equal(model.predict_proba(new), before)
-
-
 def test_layer_features_of_training_samples_are_out_of_fold():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 5)), rng.integers(0, 2, 300)
@@ -299,12 +222,6 @@ def test_layer_features_of_training_samples_are_out_of_fold():
     # Labels are noise: trees memorise their training labels and cannot predict the others.
     assert np.mean(held_out.argmax(axis=1) == y) < 0.6 < np.mean(in_sample.argmax(axis=1) == y)
     np.testing.assert_allclose(held_out, forest.oof_probabilities_, rtol=1e-12)
-
-
-def test_later_layers_need_a_forest(data):
-    X, y, *_ = data
-    model = DeepForestClassifier(members=["linear"], random_state=0).fit(X, y)
-    assert model.stop_reason_ == "later layers are of forests, and no member is one"
 
 
 def test_the_leaderboard_has_all_that_were_tried(data):
@@ -351,12 +268,3 @@ def test_the_report_of_a_fit_has_decisions_with_evidence_and_cost(data):
     pd.testing.assert_frame_equal(
         table.drop(columns="cpu_seconds"), other.drop(columns="cpu_seconds")
     )
-
-
-def test_importances_may_come_from_forests_outside_the_vote():
-    X = np.random.default_rng(0).normal(size=(600, 4))
-    y = (X[:, 2] > 0).astype(int)
-    members = [("perfect", DecisionTreeClassifier(max_depth=1)), "completely-random-sqrt"]
-    model = DeepForestClassifier(1, n_estimators=10, members=members, random_state=0).fit(X, y)
-    assert [member.name for member in model._fitted.stages[0].members] == ["perfect"]
-    assert model.feature_importances_.argmax() == 2

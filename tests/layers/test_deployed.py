@@ -1,18 +1,12 @@
 """Cascades for new samples: refitted models, calibration, number of layers."""
 
-import re
-
 import numpy as np
 import pytest
 from cascade_cases import SMALL, both, small_data
-from mddf.baselines import GCForestClassifier, MultiGrainedScanner
 from naive_votes import FLOOR
 from sklearn.metrics import log_loss
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
 
 from mddf import MDDFClassifier, cost
-from mddf.explain import importances
 
 STOPPING = SMALL | {"early_stopping": True, "n_layers": 4}
 
@@ -48,28 +42,6 @@ def test_a_refit_learns_the_same_and_is_smaller(Cascade, data):
     assert not np.array_equal(refit.predict_proba(new), folds.predict_proba(new))
     assert np.abs(refit.predict_proba(new) - folds.predict_proba(new)).mean() < 0.1
     assert refit.feature_importances_.sum() == pytest.approx(1)
-
-
-def test_the_first_refitted_layer_has_forests_of_all_rows(data):
-    X, y, new, _ = data
-    near = KNeighborsClassifier()
-    model = MDDFClassifier(1, forests=[near], cv=3, refit=True).fit(X, y)
-    np.testing.assert_allclose(model.predict_proba(new), near.fit(X, y).predict_proba(new))
-
-
-def test_scanned_images_and_held_out_importances():
-    rng = np.random.default_rng(0)
-    y = np.arange(60) % 2
-    images = rng.random((60, 4, 4))
-    images[y == 1, :2] += 0.5
-    scanner = MultiGrainedScanner([2, 3], n_estimators=5, cv=2, random_state=0)
-    grains = scanner.fit(images, y).grains_
-    model = GCForestClassifier(2, n_estimators=5, refit=True, calibrate=True, grains=grains)
-    scanned = make_pipeline(scanner, model.set_params(random_state=0)).fit(images[:40], y[:40])
-    assert scanned.score(images[40:], y[40:]) > 0.8
-    vectors = scanner.transform(images)
-    result = importances(model, vectors[40:], y[40:])
-    assert result.importances_mean.shape == (vectors.shape[1],)
 
 
 # Calibration
@@ -156,37 +128,3 @@ def test_noise_needs_one_layer():
     groups = np.arange(300) // 3
     kept = MDDFClassifier(**STOPPING, keep_layers="fewest").fit(X, y, groups=groups)
     assert kept.n_layers_ <= 3
-
-
-@both
-def test_layers_that_are_chosen_by_held_out_rows(Cascade, data):
-    X, y, new, _ = data
-    options = STOPPING | {"keep_layers": "held-out"}
-    model = Cascade(**options).fit(X, y)
-    n_rows = len(y)
-    assert re.fullmatch(
-        rf"{model.n_layers_} of \d layers scored best on {n_rows // 4 + (n_rows % 4 > 0)} "
-        "held-out samples",
-        model.stop_reason_,
-    )
-    # They are the layers of a cascade that was never to have more or fewer.
-    alone = {**STOPPING, "n_layers": model.n_layers_, "early_stopping": False}
-    same = Cascade(**alone).fit(X, y)
-    np.testing.assert_array_equal(model.predict_proba(new), same.predict_proba(new))
-    groups = np.arange(len(y)) // 3
-    weighted = Cascade(**options).fit(X, y, sample_weight=np.ones(len(y)), groups=groups)
-    assert "held-out samples" in weighted.stop_reason_
-    splits = [(np.arange(i % 2, len(y), 2), np.arange(1 - i, len(y), 2)) for i in range(2)]
-    with pytest.raises(ValueError, match="'held-out' needs cv to be a number or a splitter"):
-        Cascade(**(options | {"cv": splits})).fit(X, y)
-
-
-def test_unpredictable_labels_get_one_layer():
-    """Near-duplicates with random labels: out-of-fold vectors leak labels, new rows do not."""
-    rng = np.random.default_rng(0)
-    X = np.repeat(rng.normal(size=(200, 3)), 2, axis=0) + 1e-3 * rng.normal(size=(400, 3))
-    y = rng.random(400) < 0.3
-    options = {"n_estimators": 20, "scoring": "neg_log_loss", "random_state": 0}
-    n_layers = [MDDFClassifier(4, keep_layers=how, **options).fit(X, y).n_layers_
-                for how in ("best", "held-out")]  # fmt: skip
-    assert n_layers[1] <= n_layers[0]

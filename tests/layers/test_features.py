@@ -69,21 +69,4 @@ def test_boosted_features_are_sums_over_the_layers(data, alpha):
     np.testing.assert_allclose(boosted[:, :3], first * means[:, :3])
 
 
-def test_layers_that_early_stopping_dropped(data):
-    X, y, new, _ = data
-    options = SMALL | {"early_stopping": True, "n_iter_no_change": 1, "tol": 10.0}
-    forest = MDDFClassifier(**options, transform_layers=2)
-    with pytest.raises(ValueError, match=r"below [12], as many as early stopping kept; got 2"):
-        forest.fit_transform(X, y)
-    assert forest.set_params(transform_layers="all").transform(new).shape[0] == len(new)
-
-
-def test_missing_layers(data):
-    for layers in [3, -4, [0, 5], [], [[0]], [0.5], ["first"]]:
-        X, y, new, _ = data
-        forest = MDDFClassifier(**SMALL).fit(X, y).set_params(transform_layers=layers)
-        with pytest.raises(ValueError, match="transform_layers"):
-            forest.transform(new)
-
-
 # Importances

@@ -143,20 +143,6 @@ def test_the_literal_stages_stall_after_the_first():
     assert second_alpha < 0.05 * first_alpha
 
 
-def test_one_layer_and_equal_layers():
-    batches = np.zeros((ml.N_STEPS, ml.BATCH_SIZE), int)
-    options = {"target_margin": 0.9, "mu": 0.1}
-    assert ml.simplex_alphas(np.full((5, 1), 0.3), batches, **options) == [1.0]
-    alphas = ml.simplex_alphas(np.full((5, 3), 0.3), batches, **options)
-    np.testing.assert_allclose(alphas, 1 / 3)
-    assert ml.stagewise_alpha(np.zeros(5), np.zeros(5), batches, **options) == 0
-
-
-def test_loss_by_hand():
-    for z, loss in [(0.9, 0.0), (0.0, 1.0), (-0.9, 4.0), (0.45, 0.25), (1.0, 0.1), (0.95, 0.025)]:
-        assert ml.margin_loss(np.array([z]), 0.9, 0.1)[0] == pytest.approx(loss)
-
-
 @settings(deadline=None)
 @given(
     r=st.floats(0.05, 0.95),
@@ -181,15 +167,6 @@ def test_projection_to_the_simplex_is_the_nearest_point(v):
     assert np.all((v - point) @ (np.eye(len(v)) - point).T <= 1e-8 * (1 + np.abs(v).max()))
 
 
-def test_mean_margin_rule():
-    assert ml.mean_margin_alpha(np.array([0.2, 0.6])) == pytest.approx(0.5 * np.log(1.4 / 0.6))
-    assert ml.mean_margin_alpha(np.array([0.2, 0.6]), np.array([1, 3])) == pytest.approx(
-        0.5 * np.log(1.5 / 0.5)
-    )
-    assert ml.mean_margin_alpha(np.array([-0.2, 0.1])) == 0
-    assert np.isfinite(ml.mean_margin_alpha(np.ones(3)))
-
-
 def test_weights_equal_the_formula():
     rng = np.random.default_rng(0)
     z = rng.uniform(-1, 1, 500)
@@ -200,20 +177,6 @@ def test_weights_equal_the_formula():
     np.testing.assert_allclose(half, 0.5 / 500 + 0.5 * losses / losses.sum(), atol=1e-8)
     assert np.all(ml.reweight(losses, 0.0) == 1)
     assert np.all(ml.reweight(np.zeros(4), 1.0) == 1)
-
-
-def test_sample_weights_have_mean_one():
-    rng = np.random.default_rng(1)
-    losses, weights = rng.random(300), rng.integers(0, 4, 300).astype(float)
-    factors = ml.reweight(losses, 0.7, weights)
-    assert np.average(factors, weights=weights) == pytest.approx(1, abs=1e-5)
-    again = ml.reweight(np.repeat(losses, weights.astype(int)), 0.7)
-    np.testing.assert_array_equal(np.repeat(factors, weights.astype(int)), again)
-
-
-def test_effective_sample_size():
-    assert ml.effective_sample_size(np.full(7, 0.2)) == pytest.approx(7)
-    assert ml.effective_sample_size(np.array([0, 0, 3.0])) == pytest.approx(1)
 
 
 def naive_margin(scores, label):
@@ -227,14 +190,3 @@ def test_class_margins_one_by_one(n_samples, n_classes, seed):
     labels = rng.integers(0, n_classes, n_samples)
     expected = [naive_margin(row, label) for row, label in zip(scores, labels, strict=True)]
     np.testing.assert_allclose(ml.class_margins(scores, labels), expected)
-
-
-@given(st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None)
-def test_simplex_projection(seed):
-    points = np.random.default_rng(seed).normal(size=(5, 4))
-    p = ml.project_to_simplex(points)
-    np.testing.assert_allclose(p.sum(axis=1), 1)
-    assert (p >= 0).all()
-    for corner in np.eye(4):  # the angle at a projection on a convex set is never acute
-        assert (((points - p) * (corner - p)).sum(axis=1) <= 1e-12).all()

@@ -5,16 +5,12 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
 from sklearn.model_selection import (
-    GroupKFold,
-    RepeatedKFold,
-    ShuffleSplit,
     StratifiedKFold,
-    check_cv,
 )
 
 from mddf import DeepForestClassifier, DeepForestRegressor
 from mddf._layers import deep_forest as growth
-from mddf._layers.nested_folds import NestedFolds, make_outer_folds
+from mddf._layers.nested_folds import NestedFolds
 
 MEMBERS = ["random", "completely-random", "linear"]
 
@@ -87,30 +83,6 @@ def test_labels_of_an_outer_fold_change_nothing_that_its_layer_is_trained_on(
         assert np.corrcoef(layer, two)[0, 1] > 0.99
 
 
-def test_outer_folds_hold_out_each_row_once():
-    X = np.zeros((60, 1))
-    y = np.arange(60) % 2
-    groups = np.arange(60) // 3
-    for cv in (
-        2,
-        5,
-        RepeatedKFold(n_splits=3, n_repeats=2, random_state=0),
-        [*ShuffleSplit(60, random_state=0).split(X)],
-        [(np.delete(np.arange(60), i), [i]) for i in range(60)],
-    ):
-        folds = [(a, np.asarray(b)) for a, b in check_cv(cv, y, classifier=True).split(X, y)]
-        outer = make_outer_folds(cv, folds, X=X, y=y, strata=y, seed=1, groups=None)
-        assert 2 <= len(outer) <= 4
-        np.testing.assert_array_equal(np.sort(np.concatenate([h for _, h in outer])), range(60))
-        for train, held_out in outer:
-            assert not np.intersect1d(train, held_out).size
-    folds = [*GroupKFold(6).split(X, y, groups)]
-    for train, held_out in make_outer_folds(
-        GroupKFold(6), folds, X=X, y=y, strata=y, seed=1, groups=groups
-    ):
-        assert not np.intersect1d(groups[train], groups[held_out]).size
-
-
 def test_too_few_folds_to_nest():
     X, y = make_classification(80, 4, random_state=0)
     splits = [*StratifiedKFold(2, shuffle=True, random_state=0).split(X, y)]
@@ -123,30 +95,3 @@ def test_too_few_folds_to_nest():
     weight = (np.arange(80) % 3 < 2).astype(float)
     model.set_params(cv=thirds).fit(X, y, sample_weight=weight)
     assert "any two of the folds" in model.stop_reason_
-
-
-def test_later_layers_are_judged_by_groups(monkeypatch):
-    rng = np.random.default_rng(0)
-    groups = np.repeat(np.arange(40), 5)
-    X = rng.normal(size=(40, 4))[groups] + 0.01 * rng.normal(size=(200, 4))
-    y = (np.arange(40) % 2)[groups]
-    calls, whole = [], growth.mean_error
-
-    def error(values, weights, n, units=None):
-        calls.append((n, units))
-        return whole(values, weights, n, units)
-
-    monkeypatch.setattr(growth, "mean_error", error)
-    model = DeepForestClassifier(
-        2, n_estimators=10, members=["random", "completely-random"], cv=4, random_state=0
-    ).fit(X, y, groups=groups)
-    assert model.n_layers_ == 1
-    assert "layer 2 gained" in model.stop_reason_
-    everyone = set(np.unique(groups, return_inverse=True)[1])
-    for n, units in calls:
-        assert len(units) == n
-        assert set(units) <= everyone
-    # Nobody is in two of the outer folds.
-    folds = make_outer_folds(4, [], X=X, y=y, strata=y, seed=0, groups=groups)
-    held_out = [set(groups[rows]) for _, rows in folds]
-    assert sum(map(len, held_out)) == len(set().union(*held_out)) == len(everyone)

@@ -23,10 +23,6 @@ def losses(margins, alphas, sample_weight):
     return (z - 0.9) ** 2 * np.where(z <= 0.9, 1 / 0.9**2, 0.1 / (1 - 0.9) ** 2)
 
 
-def alike(margins, alphas, sample_weight):
-    return np.full(len(margins), 7.0)
-
-
 def fit(weights=None, **parameters):
     X, y = three_classes()
     return MDDFClassifier(**OPTIONS, **parameters).fit(X, y, weights)
@@ -59,31 +55,11 @@ def test_arguments_of_rule_functions():
     np.testing.assert_array_equal(model.weights_.sum(axis=1).round(12), 1)
 
 
-def test_scales_make_no_difference():
-    X, _ = three_classes()
-    plain = fit(reweighting=None).predict_proba(X)
-    drawn = fit(reweighting=("weights", alike)).predict_proba(X)
-    np.testing.assert_array_equal(plain, drawn)
-    models = [
-        fit(reweighting=lambda *state, unit=unit: unit * losses(*state)) for unit in (1, 2.0**900)
-    ]
-    np.testing.assert_array_equal(models[0].weights_, models[1].weights_)
-
-
 def test_models_with_functions_are_cloned_and_pickled():
     X, y = three_classes()
     model = clone(MDDFClassifier(alpha=mean_margin, reweighting=losses, **OPTIONS)).fit(X, y)
     loaded = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-
-
-def test_checkpoints_go_on_with_functions(tmp_path):
-    X, _ = three_classes()
-    model = fit(alpha=mean_margin, checkpoint=tmp_path)
-    again = fit(alpha=mean_margin, checkpoint=tmp_path)
-    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-    with pytest.raises(ValueError, match="checkpoint"):
-        fit(alpha="mean-margin", checkpoint=tmp_path)
 
 
 def test_invalid_coefficients():
@@ -114,25 +90,3 @@ def test_invalid_factors():
             fit(reweighting=lambda margins, *_, value=value: [value] * len(margins))
         with pytest.raises(ValueError, match=r"^reweighting must give 300 factors.*got"):
             fit(reweighting=lambda *_: [1.0, 2.0])
-
-
-def test_factors_of_samples_without_weight():
-    weights = (np.arange(300) % 2).astype(float)
-    with pytest.raises(ValueError, match=r"^reweighting must give factors above zero"):
-        fit(weights, reweighting=lambda *_: 1.0 - weights)
-
-
-def test_unknown_rules():
-    for parameters, message in [
-        ({"alpha": OPTIONS}, "'alpha' parameter"),
-        ({"alpha": dict}, "alpha must not be a class"),
-        ({"alpha": lambda margins: margins[0]}, "alpha cannot be used: .*argument"),
-        ({"reweighting": ("draw", losses)}, r"reweighting as a tuple must be .*got \('draw'"),
-        ({"reweighting": ("weights", 3)}, "reweighting as a tuple must be"),
-        ({"reweighting": ("weights",)}, "reweighting as a tuple must be"),
-        ({"reweighting": ([], losses)}, "reweighting as a tuple must be"),
-        ({"reweighting": ("weights", dict)}, "reweighting must not be a class"),
-        ({"reweighting": dict}, "reweighting must not be a class"),
-    ]:
-        with pytest.raises((ValueError, TypeError), match=message):
-            fit(**parameters)

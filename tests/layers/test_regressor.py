@@ -6,19 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_diabetes, make_friedman1
+from sklearn.datasets import make_friedman1
 from sklearn.exceptions import DataConversionWarning
-from sklearn.linear_model import GammaRegressor, LinearRegression
+from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
-from sklearn.model_selection import GroupKFold, cross_val_predict
 from sklearn.svm import SVR
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
 from mddf import (
     DeepForestRegressor,
     GradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
 )
 
 FORESTS = ["random", "completely-random"]
@@ -52,18 +49,6 @@ def test_sklearn_checks(estimator, check):
 # What it is
 
 
-def test_all_members_together_beat_a_forest():
-    X, y = make_friedman1(240, 8, noise=1.0, random_state=0)
-    new, truth = make_friedman1(500, 8, noise=1.0, random_state=1)
-    model = DeepForestRegressor(n_estimators=30, cv=3, random_state=0).fit(X, y)
-    forest = RandomForestRegressor(random_state=0).fit(X, y)
-    assert 1 - model.score(new, truth) < 0.8 * (1 - forest.score(new, truth))
-    assert [row["member"] for row in model.leaderboard_ if row["layer"] == 1] == [
-        *("random", "completely-random", "boosted", "kernel", "linear", "network")
-    ]
-    assert r2_score(y, model.oof_prediction_) == pytest.approx(model.score(new, truth), abs=0.07)
-
-
 @pytest.mark.parametrize("options", [{}, {"refit": False}, {"cv": 3}])
 def test_predictions_follow_from_the_members(options, data, every_layer_helps):
     X, y, new, truth = data
@@ -95,19 +80,6 @@ def test_out_of_fold_features_follow_from_the_vote(data):
         model.transform(X)
 
 
-@pytest.mark.usefixtures("few_rounds")
-@pytest.mark.parametrize("refit", [True, False])
-def test_boosting_features_are_its_predictions(refit, data):
-    X, y, new, _ = data
-    model = DeepForestRegressor(1, members=["boosted"], cv=2, refit=refit, random_state=0)
-    features = model.fit(X, y).transform(new)
-    # Three models of all samples, or those of the two folds.
-    assert len(model._fitted.stages[0].members[0].models) == (3 if refit else 2)
-    np.testing.assert_allclose(y.mean() + y.std() * features[:, 0], model.predict(new))
-    middle = model.predict_interval(new).mean(axis=1)
-    np.testing.assert_allclose(middle, model.predict(new))
-
-
 def test_boosted_trees_are_fitted_again_on_all_samples_with_more_rounds(data):
     X, y, *_ = data
     boosting = GradientBoostingRegressor(learning_rate=0.3, max_iter=500, n_iter_no_change=5)
@@ -136,18 +108,6 @@ def test_boosted_trees_are_fitted_again_on_all_samples_with_more_rounds(data):
     assert not np.array_equal(values[0], values[1])  # the seeds differ
 
 
-def test_one_layer_of_one_regressor_is_that_regressor(data):
-    X, y, new, _ = data
-    model = DeepForestRegressor(1, members=[LinearRegression()], cv=4, random_state=0).fit(X, y)
-    np.testing.assert_allclose(model.predict(new), LinearRegression().fit(X, y).predict(new))
-    splits = list(GroupKFold(4).split(X, groups=np.arange(300) % 9))
-    model = clone(model).set_params(cv=splits).fit(X, y)
-    expected = cross_val_predict(LinearRegression(), X, y, cv=splits)
-    np.testing.assert_allclose(model.oof_prediction_, expected)
-    by_groups = clone(model).set_params(cv=GroupKFold(4)).fit(X, y, groups=np.arange(300) % 9)
-    np.testing.assert_array_equal(by_groups.oof_prediction_, model.oof_prediction_)
-
-
 def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(data):
     X, y, new, _ = data
     sequential = DeepForestRegressor(**SMALL | {"members": [*FORESTS, SVR()]}).fit(X, y)
@@ -159,37 +119,6 @@ def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(data):
         np.testing.assert_array_equal(
             sequential.predict_interval(new), other.predict_interval(new)
         )
-
-
-@pytest.mark.parametrize("refit", [True, False])
-def test_importances_where_no_forest_has_a_vote(refit):
-    X, y = make_friedman1(200, 8, random_state=0)
-    members = ["random", "completely-random", LinearRegression()]
-    model = DeepForestRegressor(
-        1, n_estimators=5, members=members, cv=3, refit=refit, random_state=0
-    ).fit(X, X[:, 3] - 2 * X[:, 6])
-    assert [member.name for member in model._fitted.stages[0].members] == ["LinearRegression"]
-    assert set(np.argsort(-model.feature_importances_)[:2]) == {3, 6}
-    assert model.feature_importances_.sum() == pytest.approx(1)
-    copy = pickle.loads(pickle.dumps(model))
-    assert np.array_equal(copy.feature_importances_, model.feature_importances_)
-    model.set_params(members=[LinearRegression()]).fit(X, y)
-    assert not model.feature_importances_.any()
-
-
-def test_members_that_cannot_be_fitted_are_named(data):
-    X, y, *_ = data
-    with pytest.raises(ValueError, match=r"^the member 'GammaRegressor' cannot be fitted.*y"):
-        DeepForestRegressor(1, members=["random", GammaRegressor()]).fit(X, y - y.mean())
-
-
-def test_members_that_learn_one_target_are_fitted_to_each(data):
-    X, y, *_ = data
-    several = DeepForestRegressor(1, members=[SVR(C=2)], random_state=0, cv=3)
-    several.fit(X, np.column_stack([y, -y]))
-    alone = DeepForestRegressor(1, members=[SVR(C=2)], random_state=0, cv=3).fit(X, y)
-    expected = np.column_stack([alone.predict(X), -alone.predict(X)])
-    np.testing.assert_allclose(several.predict(X), expected, atol=0.01)  # of the solver
 
 
 @pytest.mark.parametrize("wrong", [lambda p: np.full_like(p, np.nan), lambda p: p[:-1]])
@@ -219,36 +148,6 @@ def test_missing_values_and_categories(data):
     assert np.isfinite(model.predict(frame)).all()
 
 
-EMPTY = {
-    "text": [None] * 300,
-    "category": pd.Categorical([None] * 300),
-    "string": pd.array([None] * 300, "string"),
-    "rare": ["seen"] + [None] * 299,
-    "number": [np.nan] * 300,
-    "rare number": [2.0] + [np.nan] * 299,
-}
-
-
-@pytest.mark.usefixtures("few_rounds")
-def test_columns_without_a_value_in_all_rows_or_a_fold(data):
-    for beside in [{}, {"kind": ["a", "b"] * 150}]:
-        for kind in EMPTY:
-            X, y, *_ = data
-            plain = pd.DataFrame(X).rename(columns=str).assign(**beside)
-            frame = plain.assign(empty=EMPTY[kind])
-            model = DeepForestRegressor(1, n_estimators=3, cv=2, random_state=0)
-            assert np.isfinite(model.fit(frame, y).predict(frame)).all()
-            linear = clone(model).set_params(members=["linear"])
-            result, expected = linear.fit(frame, y), clone(linear).fit(plain, y)
-            if not kind.startswith("rare"):
-                np.testing.assert_allclose(result.oof_prediction_, expected.oof_prediction_)
-                np.testing.assert_allclose(result.predict(frame), expected.predict(plain))
-            new = frame.assign(empty=None)
-            assert np.array_equal(result.predict(new), result.predict(frame)) or kind.startswith(
-                "rare"
-            )
-
-
 # Targets
 
 
@@ -269,14 +168,6 @@ def test_several_outputs(data):
         column = DeepForestRegressor(1, **SMALL).fit(X, y[:, None])
     alone = DeepForestRegressor(1, **SMALL).fit(X, y)
     np.testing.assert_array_equal(column.predict(new), alone.predict(new))
-
-
-def test_constant_targets_are_predicted(data):
-    for value in [0.0, 0.1, -7, 1e-300, 5e-324, -1.7e308]:
-        X, *_ = data
-        model = DeepForestRegressor(**SMALL, cv=3).fit(X[:40], np.full(40, value))
-        np.testing.assert_array_equal(model.predict(X[40:50]), value)
-        np.testing.assert_array_equal(model.predict_interval(X[40:50]), value)
 
 
 def test_the_unit_of_targets_does_not_matter(data):
@@ -321,37 +212,6 @@ def test_weights_of_samples(data):
     reach = np.diff(model.predict_interval(new[:1], adaptive=False))[0, 0] / 2
     errors = np.abs(model.oof_prediction_ - shifted)[:150]
     assert np.sum(errors <= reach * (1 + 1e-9)) == np.ceil(0.9 * 151)
-
-
-def test_a_fold_without_weight_is_refused(data):
-    for member in ["boosted", "linear", "kernel", "network"]:
-        X, y, *_ = data
-        with pytest.raises(ValueError, match=r"sample_weight, and .* must .* every fold"):
-            DeepForestRegressor(members=[member]).fit(X, y, np.arange(300) == 0)
-
-
-def test_wrong_options_are_refused_by_name(data):
-    for options, message in [
-        ({"members": []}, "members must be 'auto' or a list of at least one"),
-        ({"members": ["random-half"]}, "members must hold regressors or names out of"),
-        ({"members": [RandomForestClassifier()]}, "members must hold names or regressors"),
-        ({"members": [RandomForestRegressor]}, "members must hold names or regressors"),
-        ({"members": [RandomForestRegressor(0)]}, "n_estimators"),
-        ({"cv": "oob"}, "cv"),
-        ({"n_layers": 0}, "n_layers"),
-    ]:
-        X, y, *_ = data
-        with pytest.raises(ValueError, match=message):
-            DeepForestRegressor(**SMALL | options).fit(X, y)
-
-
-def test_a_failed_fit_changes_nothing(data):
-    X, y, new, _ = data
-    model = DeepForestRegressor(1, **SMALL).fit(X, y)
-    before = model.predict(new)
-    with pytest.raises(ValueError, match="members"):
-        model.set_params(members=["nothing"]).fit(X[:, :3], y)
-    np.testing.assert_array_equal(model.predict(new), before)
 
 
 # Intervals
@@ -416,12 +276,3 @@ def test_coverages_that_do_not_do(data):
         )
         with pytest.raises(ValueError, match="coverage must be a number between 0 and 1, got"):
             model.predict_interval(X, coverage)
-
-
-def test_samples_without_weight_do_not_change_intervals():
-    X, y = load_diabetes(return_X_y=True)
-    weight = (np.arange(442) < 20) * 1.0
-    model = DeepForestRegressor(1, n_estimators=4, members=["random"], random_state=0)
-    for fitted in (model.fit(X[:20], y[:20]), clone(model).fit(X, y, weight)):
-        with pytest.warns(UserWarning, match="needs at least 33 samples, got 20:"):
-            assert np.isinf(fitted.predict_interval(X[:3], 0.97)).all()

@@ -112,20 +112,6 @@ def test_binned_screening_bin_by_bin(view, bin_size):
     assert rows_that_leave(view, gate) == first_rows(view, n_leaving)
 
 
-def test_a_gate_by_hand():
-    # Four of five are right: rows leave while more than 1 - 0.2 / 3 of them are right. The wrong
-    # row is the third by confidence, and two rows of the class stay for two folds.
-    view = view_of([0.9, 0.95, 0.7, 0.6, 0.8], [True, True, True, True, False])
-    assert AccuracyScreening(3.0)(view) == 0.9
-    assert np.isnan(AccuracyScreening(3.0)(view_of([0.9, 0.8], [False, True], n_folds=1)))
-    for wrong in (0, -1.0, np.nan, "3"):
-        for screening in (AccuracyScreening(wrong), BinnedScreening(wrong)):
-            with pytest.raises(ValueError, match="error_reduction must be a number above 0, got"):
-                screening(view)
-    with pytest.raises(ValueError, match=r"bin_size must be an int of at least 1, got 0"):
-        BinnedScreening(bin_size=0)(view)
-
-
 def test_class_weights_of_the_user_and_trees_by_rows():
     view = view_of([0.9, 0.6], [True, False])
     np.testing.assert_allclose(OwnClassReweighting()(view), [0.1, 0.6])
@@ -173,19 +159,6 @@ def test_rows_at_the_gate_leave():
     model = fit(LayerRules(screening=thirtieth))
     n_below = np.sum(confidences[0] < confidences[0][-30])
     assert model.history_["active_samples"][1] == n_below <= 270
-
-
-def test_gates_that_no_row_or_every_row_passes():
-    X, _ = three_classes()
-    plain = fit(None)
-    for gate in (None, np.nan, 1.5):
-        model = fit(LayerRules(screening=lambda view, gate=gate: gate))
-        np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
-    model = fit(LayerRules(screening=lambda view: 0.0))
-    assert model.n_layers_ == 1
-    assert model.stop_reason_ == "all rows but 0 have left; kept 1 of 1 layer"
-    first = next(iter(plain.staged_predict_proba(X)))
-    np.testing.assert_array_equal(model.predict_proba(X), first)
 
 
 def test_the_same_bits_for_threads_and_after_storing(tmp_path):
@@ -247,64 +220,6 @@ def test_weights_of_a_rule_equal_weights_of_a_callable():
     drawn = fit(LayerRules(reweighting=rules.reweighting, redraw=True), MDDFClassifier)
     resampled = fit(None, MDDFClassifier, reweighting=("resample", factors))
     np.testing.assert_array_equal(drawn.margins_, resampled.margins_)
-
-
-def test_refused_rules():
-    for rules, message in [
-        ({"screening": lambda view: "high"}, "screening of rules must return a number or None"),
-        ({"reweighting": lambda view: [1.0]}, "reweighting of rules must return 300 factors"),
-        ({"reweighting": lambda view: "a"}, "reweighting of rules must return numbers, got 'a'"),
-        ({"columns": lambda view: [99]}, "columns of rules must return a mask of"),
-        ({"n_estimators": lambda view: 0}, "n_estimators of rules must return a factor above 0"),
-        ({"stop": 3}, "stop of rules must be a callable or None, got 3"),
-        ({"redraw": 1}, "redraw of rules must be a bool, got 1"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            fit(LayerRules(**rules))
-
-
-def test_onnx_of_screened_cascades():
-    onnxruntime = pytest.importorskip("onnxruntime")
-    pytest.importorskip("onnx")
-    from mddf.export import to_onnx
-
-    X = three_classes()[0] + 0.01
-    model = fit(LayerRules(screening=lambda view: 0.8 if view.number < 3 else None))
-    graph = to_onnx(model, dtype=np.float64)
-    session = onnxruntime.InferenceSession(graph.SerializeToString())
-    inputs = {session.get_inputs()[0].name: X}
-    probabilities = session.run(["probabilities"], inputs)[0]
-    np.testing.assert_allclose(probabilities, model.predict_proba(X), atol=1e-9)
-
-
-def test_probabilities_do_not_exceed_one():
-    # The sum of these coefficients divided by their sum, one after the other, is above 1.
-    coefficients = np.array([0.2, 1.7, 0.3])
-    assert sum(coefficients / coefficients.sum()) > 1
-    X, y = np.repeat([[0.0], [1.0]], 40, axis=0), np.repeat([0, 1], 40)
-    model = MDDFClassifier(
-        3,
-        n_estimators=3,
-        alpha=lambda margins, alphas, weight: coefficients[: margins.shape[1]],
-        early_stopping=False,
-        scoring="neg_log_loss",
-        random_state=0,
-    ).fit(X, y)
-    assert model.predict_proba([[-1.0], [2.0]]).max() == 1
-    assert model.oof_probabilities_.max() == 1
-
-
-def test_named_relatives():
-    model = GCForestClassifier.named("gcForestCS", n_layers=2)
-    assert model.rules.screening == AccuracyScreening(3.0)
-    assert clone(model).rules == model.rules
-    assert GCForestClassifier.named("DBC-Forest").rules.screening == BinnedScreening(3.0, 100)
-    assert GCForestClassifier.named("AWDF").rules.reweighting == OwnClassReweighting()
-    assert GCForestClassifier.named("gcForest").rules is None
-    with pytest.raises(ValueError, match=r"name must be one of .*AWDF.*; got 'none'"):
-        GCForestClassifier.named("none")
-    with pytest.raises(ValueError, match="AWDF means rules="):
-        GCForestClassifier.named("AWDF", rules=None)
 
 
 def test_named_mddf():

@@ -8,20 +8,7 @@ from sklearn.datasets import load_wine
 from sklearn.metrics import get_scorer, log_loss, make_scorer
 
 from mddf import MDDFClassifier
-from mddf._layers.scoring import OneSEStopper, layer_score, needed_gain
-
-
-def test_needed_gain():
-    for tol, scoring, best, gain in [
-        (0.02, "accuracy", 0.9, 0.02),
-        ("auto", "margin-ratio", -0.6, 0.01),
-        ("auto", "accuracy", 0.9, 0.001),
-        ("auto", None, 0.9, 0.001),
-        ("auto", "roc_auc", 1.0, 0.0),
-        ("auto", "neg_log_loss", -0.25, 0.0025),
-        ("auto", lambda *_: 0, 1200.0, 12.0),  # some amount of money
-    ]:
-        assert needed_gain(tol, scoring)(best) == pytest.approx(gain)
+from mddf._layers.scoring import OneSEStopper, layer_score
 
 
 def test_default_tolerance_follows_the_scale_of_the_score():
@@ -48,20 +35,22 @@ def fewest_of(scoring, labels, layers, units, weight=None):
     return fewest.below(int(np.argmax(scores)))
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("scoring", [None, "accuracy"])
-def test_accuracy_is_that_of_scikit_learn(scoring, weighted):
+def test_accuracy_is_that_of_scikit_learn():
     """The results are equal to the last bit."""
-    rng = np.random.default_rng(0)
-    classes, labels = np.array(["a", "b", "c"]), rng.integers(0, 3, 101)
-    weight = rng.random(101) * 1e3 if weighted else None
-    probabilities = rng.dirichlet(np.ones(3), 101).round(1)  # some are equal
-    arguments = (classes, labels, weight)
-    result, expected = (layer_score(of, *arguments) for of in (scoring, get_scorer("accuracy")))
-    for rows in (slice(None), rng.integers(0, 101, 57)):
-        score = result(probabilities[rows], rows)
-        assert score == expected(probabilities[rows], rows)
-        assert isinstance(score, float)
+    for weighted in [False, True]:
+        for scoring in [None, "accuracy"]:
+            rng = np.random.default_rng(0)
+            classes, labels = np.array(["a", "b", "c"]), rng.integers(0, 3, 101)
+            weight = rng.random(101) * 1e3 if weighted else None
+            probabilities = rng.dirichlet(np.ones(3), 101).round(1)  # some are equal
+            arguments = (classes, labels, weight)
+            result, expected = (
+                layer_score(of, *arguments) for of in (scoring, get_scorer("accuracy"))
+            )
+            for rows in (slice(None), rng.integers(0, 101, 57)):
+                score = result(probabilities[rows], rows)
+                assert score == expected(probabilities[rows], rows)
+                assert isinstance(score, float)
 
 
 def own_probability(estimator, X, y):
@@ -104,34 +93,36 @@ def test_groups_are_blocks_and_equal_scores_need_no_more_layers():
     assert fewest_of("margin-ratio", labels, [1 - right, layers[0], right], alone) == 2
 
 
-@pytest.mark.parametrize("scoring", ["neg_log_loss", "roc_auc_ovr", "margin-ratio"])
-def test_no_class_is_missed_by_a_scorer(scoring):
-    labels = np.array(["a", "b"] * 20 + ["c"])
-    random = np.random.default_rng(0)
-    layers = [random.dirichlet(np.ones(3), 41) for _ in range(3)]
-    assert 0 <= fewest_of(scoring, labels, layers, np.arange(41), np.arange(41) + 1.0) <= 2
+def test_no_class_is_missed_by_a_scorer():
+    for scoring in ["neg_log_loss", "roc_auc_ovr", "margin-ratio"]:
+        labels = np.array(["a", "b"] * 20 + ["c"])
+        random = np.random.default_rng(0)
+        layers = [random.dirichlet(np.ones(3), 41) for _ in range(3)]
+        assert 0 <= fewest_of(scoring, labels, layers, np.arange(41), np.arange(41) + 1.0) <= 2
 
 
-@pytest.mark.parametrize("scoring", ["neg_log_loss", "neg_brier_score"])
-def test_probability_scorers_refuse_several_outputs(scoring):
-    classes = [np.arange(2), np.arange(3)]
-    labels = np.zeros((4, 2), int)
-    with pytest.raises(ValueError, match="is for classes of one output, got 2 outputs"):
-        layer_score(scoring, classes, labels, None)
-    of_function = make_scorer(log_loss, response_method="predict_proba")
-    with pytest.raises(ValueError, match="is for classes of one output"):
-        layer_score(of_function, classes, labels, None)
+def test_probability_scorers_refuse_several_outputs():
+    for scoring in ["neg_log_loss", "neg_brier_score"]:
+        classes = [np.arange(2), np.arange(3)]
+        labels = np.zeros((4, 2), int)
+        with pytest.raises(ValueError, match="is for classes of one output, got 2 outputs"):
+            layer_score(scoring, classes, labels, None)
+        of_function = make_scorer(log_loss, response_method="predict_proba")
+        with pytest.raises(ValueError, match="is for classes of one output"):
+            layer_score(of_function, classes, labels, None)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("scoring", [None, "accuracy"])
-def test_accuracy_of_several_outputs_is_that_of_all(scoring, weighted):
-    classes = [np.array(["a", "b"]), np.array([1, 2, 3])]
-    labels = np.array([[0, 0], [1, 2], [1, 1], [0, 2]])
-    probabilities = np.zeros((4, 5))
-    probabilities[np.arange(4), labels[:, 0]] = 1
-    probabilities[np.arange(4), 2 + np.array([0, 2, 0, 2])] = 1
-    weights = np.array([1.0, 2, 3, 4]) if weighted else None
-    score = layer_score(scoring, classes, labels, weights)
-    assert score(probabilities) == pytest.approx(0.7 if weighted else 0.75)
-    assert score(probabilities[2:], np.array([2, 3])) == pytest.approx(4 / 7 if weighted else 0.5)
+def test_accuracy_of_several_outputs_is_that_of_all():
+    for weighted in [False, True]:
+        for scoring in [None, "accuracy"]:
+            classes = [np.array(["a", "b"]), np.array([1, 2, 3])]
+            labels = np.array([[0, 0], [1, 2], [1, 1], [0, 2]])
+            probabilities = np.zeros((4, 5))
+            probabilities[np.arange(4), labels[:, 0]] = 1
+            probabilities[np.arange(4), 2 + np.array([0, 2, 0, 2])] = 1
+            weights = np.array([1.0, 2, 3, 4]) if weighted else None
+            score = layer_score(scoring, classes, labels, weights)
+            assert score(probabilities) == pytest.approx(0.7 if weighted else 0.75)
+            assert score(probabilities[2:], np.array([2, 3])) == pytest.approx(
+                4 / 7 if weighted else 0.5
+            )

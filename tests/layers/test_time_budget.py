@@ -2,8 +2,6 @@
 
 import time
 import warnings
-from fractions import Fraction
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,10 +9,6 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from mddf import DeepForestClassifier, DeepForestRegressor
-from mddf._base.deadline import Clock, TimeIsUp
-from mddf._layers import first_layer, member
-from mddf._layers.later_layers import LaterLayers
-from mddf._layers.member import EstimatorMember
 
 BOTH = pytest.mark.parametrize(
     ("Model", "load"),
@@ -63,74 +57,6 @@ def test_a_long_time_limit_changes_little(Model, load):
     )
 
 
-@pytest.mark.parametrize(
-    ("n_rows", "n_columns", "n_codes", "n_outputs", "seconds"),
-    [
-        (1000, 20, 0, 0, 1000 * 3e-4),
-        (20_000, 20, 0, 0, 10_000 * 3e-4),  # of which kernels and networks see no more
-        (1000, 1500, 0, 0, 1.5e-6 * 1000 * 1500),
-        (1000, 20, 250, 0, 1.5e-6 * 1000 * (20 + 250)),
-        (5000, 20_000, 0, 0, 1.5e-6 * 2**21),
-        (1000, 20, 0, 7, 7 * 1000 * 3e-4),
-    ],
-)
-def test_estimated_times_of_members_grow_with_columns_and_outputs(
-    n_rows, n_columns, n_codes, n_outputs, seconds
-):
-    """For numeric columns, and with a category in addition, which has a column per level."""
-    sizes = np.array([3] * n_columns + [n_codes] * (n_codes > 0))
-    bins = SimpleNamespace(start=np.r_[0, sizes.cumsum()], categorical=np.uint8(sizes == n_codes))
-    table = SimpleNamespace(bins=SimpleNamespace(columns=lambda first, last: bins))
-    task = SimpleNamespace(n_classes_per_output=[2] * n_outputs or None)
-    trainer = SimpleNamespace(
-        table=table,
-        n_features=len(sizes),
-        n_samples=n_rows,
-        task=task,
-        clock=SimpleNamespace(pace=1.0),
-    )
-    one_by_one = EstimatorMember("one by one", SimpleNamespace())
-    assert one_by_one.expected_seconds(trainer, 1, 0.0) == pytest.approx(seconds)
-    # All at once, as kernels do.
-    at_once = EstimatorMember("at once", SimpleNamespace(_learns_outputs=True))
-    once = seconds / max(1, n_outputs)
-    assert at_once.expected_seconds(trainer, 1, 0.0) == pytest.approx(once)
-
-
-def test_limits_of_any_type_end_at_the_same_time():
-    for kind in [np.float16, np.float32, np.longdouble, np.int8, Fraction, int]:
-        result = Clock(kind(40)).end
-        assert type(result) is float
-        assert result == pytest.approx(Clock(40.0).end, abs=5)
-
-
-def test_the_clock():
-    clock = Clock()
-    assert not clock.runs
-    assert clock.left == np.inf
-    assert clock.allows(1e9)
-    clock = Clock(50.0)
-    assert 40 < clock.left <= 47.5
-    assert clock.allows(20, share=0.5)
-    assert not clock.allows(30, share=0.5)
-    assert clock.until(0.5) <= time.monotonic() + 25
-    assert clock.pace >= 1
-    assert Clock(1e-9).left < 0
-    with clock.cut(0.5, whole=True):
-        assert 20 < clock.left <= 24
-        assert clock.whole
-    with clock.kept_back(10.0):
-        assert clock.left < 40
-    with clock.kept_back(1e6):
-        assert 20 < clock.left < 24
-    assert clock.left > 40
-    assert not clock.whole
-    clock = Clock()
-    with clock.cut(0.5, whole=True):
-        assert clock.left == np.inf
-        assert not clock.whole
-
-
 def large(kind):
     """A table that takes far longer than two seconds."""
     rng = np.random.default_rng(0)
@@ -164,47 +90,3 @@ def test_a_single_boosted_member_is_fitted_with_any_limit(Model, load):
     assert weights_of(model) == {"boosted": 1.0}
     assert cuts_of(model) >= {("boosted", "1 round")}
     assert np.isfinite(model.predict(X)).all()
-
-
-@BOTH
-def test_the_report_lists_abandoned_steps(Model, load, monkeypatch):
-    """Without time, depths and options have their defaults; refit and later layers are skipped."""
-
-    def is_up(*parameters, **options):
-        raise TimeIsUp
-
-    monkeypatch.setattr("mddf._layers.member_options._try_boosting", is_up)
-    monkeypatch.setattr("mddf._layers.deep_forest.choose_forest_options", is_up)
-    monkeypatch.setattr(LaterLayers, "optimistic_layer", is_up)
-    monkeypatch.setattr("mddf._layers.refit._refitted", is_up)
-    X, y = load(return_X_y=True)
-    parameters = {"n_estimators": 10, "random_state": 0}
-    boosted = Model(members=["boosted"], time_limit=1000.0, **parameters).fit(X, y)
-    assert cuts_of(boosted) == {
-        ("depths", "not all tried"),
-        ("layer 1", "not fitted again on all samples"),
-    }
-    parameters["members"] = ["random"]
-    model = Model(time_limit=1000.0, **parameters).fit(X, y)
-    assert cuts_of(model) == {
-        ("options", "not all tried"),
-        ("layer 2", "not kept"),
-        ("layer 1", "not fitted again on all samples"),
-    }
-    assert model.stop_reason_ == "time_limit ended the trial of layer 2"
-    assert model.n_layers_ == 1
-    plain = Model(1, refit=False, **parameters).fit(X, y)
-    assert model.score(X, y) == pytest.approx(plain.score(X, y), abs=0.05)
-
-
-def test_estimators_get_the_time_that_other_members_leave(monkeypatch):
-    """A member that has no time at first is finished if the others leave some."""
-    X, y = load_breast_cancer(return_X_y=True)
-    members = ["random", "kernel-logistic", "linear"]
-    parameters = {"members": members, "n_estimators": 5, "time_limit": 1000.0, "random_state": 0}
-    monkeypatch.setattr(member, "_SHARE_WITHOUT_CHOICE", 1e6)
-    model = DeepForestClassifier(1, **parameters).fit(X, y)
-    assert cuts_of(model) == {("kernel-logistic", "left out")}
-    monkeypatch.setattr(first_layer, "_LAST_SHARE", 1e9)
-    model = DeepForestClassifier(1, **parameters).fit(X, y)
-    assert cuts_of(model) == set()

@@ -9,7 +9,6 @@ from sklearn.metrics import accuracy_score, log_loss, make_scorer
 
 from mddf import DeepForestClassifier, DeepForestRegressor, TimeOrder
 from mddf._fitted.calibration import UNCALIBRATED
-from mddf._layers import first_layer
 from mddf._layers.stack import Average, weighted_mean
 from mddf._layers.tasks import ClassificationTask, RegressionTask
 from mddf._layers.weight_reasons import weight_reasons
@@ -65,29 +64,6 @@ def test_a_slow_twin_of_regression(weight):
         covariance = np.cov(forecast - TARGET, other_forecast - TARGET, aweights=row_weight)
         correlation = covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
         assert reason.error_correlation == pytest.approx(correlation)
-
-
-def test_words():
-    task, votes = regression()
-    copy = [votes[0], votes[2]]
-    (first, second) = weight_reasons(task, copy, average_of(copy, np.array([1.0, 0.0])))
-    assert first.text == "the only member with a weight"
-    assert np.isnan(first.gain)
-    assert second.text.startswith("its errors are similar to those of the others (correlation 1.0")
-    assert "; at weight 0.05, the squared error would " in second.text
-    reasons = weight_reasons(task, votes, average_of(votes, WEIGHTS))
-    assert reasons[0].text.startswith("without it, the squared error would rise by 0.")
-    large = reasons[3]
-    assert large.text.startswith("its errors differ from those of the others (correlation ")
-    assert "), but are too large; at weight 0.05, the squared error would rise by" in large.text
-    equal = [votes[0], votes[0]]
-    one_has_weight = np.array([1.0, 0.0])
-    reason = weight_reasons(task, equal, average_of(equal, one_has_weight))[1]
-    assert "would not change" in reason.text
-    exact = [votes[0], TARGET[:, None]]
-    reason = weight_reasons(task, exact, average_of(exact, one_has_weight))[1]
-    assert reason.text.startswith("its errors do not vary; at weight 0.05, the squared error")
-    assert " would fall by 0." in reason.text
 
 
 def test_a_slow_twin_of_classes():
@@ -153,20 +129,3 @@ def test_scores_outputs_and_time_order_have_reasons():
     for model in fits.values():
         assert all(row["reason"] for row in model.leaderboard_)
     assert fits["one"].leaderboard_[0]["reason"] == "the only member with a weight"
-
-
-def test_members_and_layers_without_weight_have_reasons(monkeypatch):
-    """Without the race, which would leave these members out."""
-    monkeypatch.setattr(first_layer, "can_race", lambda *_: False)
-    X, y = load_breast_cancer(return_X_y=True)
-    members = ["random", "completely-random"]
-    model = DeepForestClassifier(3, members=members, n_estimators=4, random_state=0).fit(X, y)
-    without_weight = [row for row in model.leaderboard_ if row["weight"] == 0]
-    compared = [row for row in without_weight if np.isfinite(row["gain"])]
-    dropped = [row for row in without_weight if np.isnan(row["gain"])]
-    assert [row["layer"] for row in compared] == [1, 2]
-    assert [row["layer"] for row in dropped] == [3, 3]
-    for row in compared:
-        assert f"(correlation {row['error_correlation']:.2f})" in row["reason"]
-    for row in dropped:
-        assert row["reason"] == "layer 3 did not help"

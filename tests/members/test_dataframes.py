@@ -1,16 +1,13 @@
 """Members of other packages get the columns of the data frame that was passed to fit."""
 
-import pickle
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
 
 from mddf import DeepForestClassifier, DeepForestRegressor, with_encoder
 
@@ -98,42 +95,6 @@ def test_unseen_categories_are_missing_and_integers_may_become_floats(calls):
     (result,) = calls
     assert result["colour"].isna().tolist() == [True, *X["colour"].isna()[1:4]]
     np.testing.assert_array_equal(result["count"], new["count"])
-
-
-def test_rare_categories_that_share_a_code(calls):
-    X = pd.DataFrame({"a": pd.Categorical(list("aaabbbcd") * 6)})
-    model = DeepForestClassifier(members=[Spy()], max_bins=3, **DEEP)
-    with pytest.warns(UserWarning, match="the rarest of them share a bin"):
-        model.fit(X, np.arange(48) % 2)
-    calls.clear()
-    model.predict(X[:8])
-    assert calls[0]["a"].tolist() == list("aaabbbcc")
-
-
-def encoded(model):
-    categories = make_column_selector(dtype_include="category")
-    numbers = make_column_selector(dtype_exclude="category")
-    return make_pipeline(
-        make_column_transformer((OneHotEncoder(), categories), ("passthrough", numbers)), model
-    )
-
-
-def test_pipelines_find_categories_by_their_type():
-    X = table(missing=False)
-    member = encoded(LogisticRegression())
-    model = DeepForestClassifier(members=[("lr", member)], **DEEP).fit(X, labels(X))
-    member.fit(X.astype({"place": "category"}), labels(X))
-    expected = member.predict_proba(X.astype({"place": "category"}))
-    got = model._predict_in_blocks(X, finish=False) ** (
-        1 / model._fitted.stages[0].members[0].exponent
-    )
-    np.testing.assert_allclose(got / got.sum(axis=1, keepdims=True), expected)
-    regressor = DeepForestRegressor(members=[encoded(Ridge())], **DEEP).fit(X, X["size"])
-    assert regressor.score(X, X["size"]) > 0.95
-    loaded = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-    # Products of scikit-learn's models may be rounded otherwise for fewer rows.
-    np.testing.assert_allclose(model.predict_proba(X)[:9], model.predict_proba(X[:9]))
 
 
 def test_members_that_take_numbers_alone_are_named_with_a_remedy():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from mddf import DeepForestClassifier, with_encoder
@@ -65,13 +65,3 @@ def test_a_member_of_a_deep_forest(data):
     assert {row["member"] for row in model.leaderboard_} == {"random", "Pipeline"}
     with pytest.raises(ValueError, match=r"impute by mddf\.with_encoder"):
         model.set_params(members=["random", LogisticRegression()]).fit(X, y)
-
-
-def test_columns_of_thousands_of_texts_stay_narrow():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"key": [f"k{i}" for i in rng.integers(0, 700, 1000)]})
-    model = with_encoder(Ridge()).fit(X, rng.normal(size=1000))
-    assert model[-1].n_features_in_ == 50
-    model = with_encoder(HistGradientBoostingClassifier(max_iter=2), kind="codes")
-    model.fit(X, rng.random(1000) < 0.5)
-    assert model[0].transform(X).max() < 255

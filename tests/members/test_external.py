@@ -2,24 +2,14 @@
 
 import numpy as np
 import pytest
-from mddf.baselines import GCForestClassifier
 from sklearn import config_context
-from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import (
-    BaggingClassifier,
-    StackingClassifier,
-    VotingClassifier,
-)
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import LinearSVC
 
 from mddf import DeepForestClassifier, DeepForestRegressor, MDDFClassifier
-from mddf._members.external import weight_parameter
 
 DEEP = {"n_layers": 1, "n_estimators": 3, "cv": 3, "random_state": 0}
 
@@ -35,63 +25,11 @@ def scaled(model):
     return make_pipeline(StandardScaler(), model)
 
 
-def stack(final=None, base=None):
-    base = LogisticRegression() if base is None else base
-    return StackingClassifier([("a", base)], final, cv=2)
-
-
-def vote(model, voting="soft"):
-    return VotingClassifier([("a", model)], voting=voting)
-
-
 def deep(*members, **options):
     return DeepForestClassifier(members=["random", *members], **DEEP | options)
 
 
-def predictions(model, X):
-    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
-
-
 # Metadata routing
-
-
-def check_routing_changes_nothing(model, X, y, weight=None):
-    expected = predictions(clone(model).fit(X, y, sample_weight=weight), X)
-    with config_context(enable_metadata_routing=True):
-        result = predictions(clone(model).fit(X, y, sample_weight=weight), X)
-    np.testing.assert_array_equal(result, expected)
-
-
-TAKE_WEIGHTS = {
-    "pipeline": scaled(LogisticRegression()),
-    "pipeline in pipeline": scaled(scaled(LogisticRegression())),
-    "search": GridSearchCV(LogisticRegression(), {"C": [0.1, 1]}, cv=2),
-    "search of pipeline": GridSearchCV(
-        scaled(LogisticRegression()), {"logisticregression__C": [0.1, 1]}, cv=2
-    ),
-    "stack": stack(),
-    "vote": vote(LogisticRegression()),
-    "calibrated": CalibratedClassifierCV(LogisticRegression(), cv=2),
-    "bag": BaggingClassifier(LogisticRegression(), 2),
-    "cascade": GCForestClassifier(1, n_estimators=2),
-}
-
-
-def test_metadata_routing_changes_no_fit(data):
-    for member in TAKE_WEIGHTS.values():
-        check_routing_changes_nothing(deep(member), *data)
-        check_routing_changes_nothing(deep(member, class_weight="balanced"), *data[:2])
-        cascade = MDDFClassifier(2, forests=[member], n_estimators=2, cv=2, random_state=0)
-        check_routing_changes_nothing(cascade, *data)
-
-
-def test_weights_reach_inner_estimators(data):
-    X, y, weight = data
-    for member in TAKE_WEIGHTS.values():
-        name = weight_parameter(member)
-        plain, weighted = (clone(member), clone(member).fit(X, y, **{name: weight * (1 + 9 * y)}))
-        heavy = weighted.predict_proba(X)[:, 1].mean()
-        assert heavy > plain.fit(X, y).predict_proba(X)[:, 1].mean()
 
 
 NO_WEIGHTS = {
@@ -125,16 +63,6 @@ def test_classes_without_a_method_are_refused(data):
             ValueError, match=f"^{name} must hold .*LinearSVC without predict_proba"
         ):
             model.fit(X, y)
-
-
-@pytest.mark.filterwarnings("ignore:The `probability` parameter")
-def test_methods_missing_after_fit_are_named(data):
-    X, y, _ = data
-    for member in [SVC(probability=False), vote(LogisticRegression(), "hard"), stack(LinearSVC())]:
-        with pytest.raises(
-            RuntimeError, match=r"^the member 'mine' cannot predict: .*predict_proba"
-        ):
-            deep(("mine", member)).fit(X, y)
 
 
 # What fails

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 from naive_votes import fit_exponent, log_losses
-from sklearn.base import clone
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
-from mddf._members import kernel, scores
+from mddf._members import kernel
 from mddf._members.kernel import KernelClassifier, KernelRegressor
 
 NONE = np.zeros(3, bool)
@@ -36,39 +35,22 @@ def twin_features(model, X):
 
 
 @pytest.mark.parametrize("landmarks", [1000, 40])
-@pytest.mark.parametrize("categorical", [NONE, CATEGORY], ids=["numbers", "a category"])
 @pytest.mark.parametrize("gamma", [0.5, None])
-def test_kernel_members_are_ridge_regression_on_features(
-    monkeypatch, gamma, landmarks, categorical
-):
-    monkeypatch.setattr(kernel, "_LANDMARKS", landmarks)
-    X, new = table(150, 0), table(50, 1)
-    y, weight = smooth(X), np.random.default_rng(0).uniform(0.5, 2, 150)
-    model = KernelRegressor(categorical, gamma, random_state=0).fit(X, y, weight)
-    assert len(model.landmarks_) == min(landmarks, 150)
-    features = twin_features(model, X)
-    chosen = RidgeCV(kernel._PENALTIES).fit(features, y[:, None], weight)
-    expected = chosen.predict(twin_features(model, new))
-    np.testing.assert_allclose(model.predict(new), expected.reshape(-1, 1), atol=1e-5)
-    again = Ridge(chosen.alpha_).fit(features, y, weight)
-    np.testing.assert_allclose(
-        model.predict(new)[:, 0], again.predict(twin_features(model, new)), atol=1e-5
-    )
-
-
-def test_many_rows_are_sampled_and_predicted_in_blocks(monkeypatch):
-    X, new = table(400, 0), table(100, 1)
-    y = np.column_stack([smooth(X), X[:, 1]])
-    for name, value in {"MOST_ROWS": 300, "_LANDMARKS": 100, "_BLOCK": 48}.items():
-        monkeypatch.setattr(kernel, name, value)
-    monkeypatch.setattr(KernelRegressor, "_n_penalty_rows", 80)
-    model = KernelRegressor(CATEGORY, 0.5, random_state=0).fit(X, y)
-    predicted = model.predict(new)
-    assert predicted.shape == (100, 2)
-    assert np.corrcoef(predicted[:, 0], smooth(new))[0, 1] > 0.95
-    monkeypatch.setattr(kernel, "_BLOCK", 1000)
-    np.testing.assert_array_equal(model.predict(new), predicted)
-    np.testing.assert_array_equal(clone(model).fit(X, y).predict(new), model.predict(new))
+def test_kernel_members_are_ridge_regression_on_features(monkeypatch, gamma, landmarks):
+    for categorical in [NONE, CATEGORY]:
+        monkeypatch.setattr(kernel, "_LANDMARKS", landmarks)
+        X, new = table(150, 0), table(50, 1)
+        y, weight = smooth(X), np.random.default_rng(0).uniform(0.5, 2, 150)
+        model = KernelRegressor(categorical, gamma, random_state=0).fit(X, y, weight)
+        assert len(model.landmarks_) == min(landmarks, 150)
+        features = twin_features(model, X)
+        chosen = RidgeCV(kernel._PENALTIES).fit(features, y[:, None], weight)
+        expected = chosen.predict(twin_features(model, new))
+        np.testing.assert_allclose(model.predict(new), expected.reshape(-1, 1), atol=1e-5)
+        again = Ridge(chosen.alpha_).fit(features, y, weight)
+        np.testing.assert_allclose(
+            model.predict(new)[:, 0], again.predict(twin_features(model, new)), atol=1e-5
+        )
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -112,23 +94,6 @@ def test_leave_one_out_predictions(n_outputs, weighted):
         )
 
 
-def test_equal_rows_and_empty_columns():
-    X = np.repeat(table(5, 0), 20, axis=0)
-    X[:, 1] = np.nan
-    y = np.arange(100) % 2
-    probabilities = KernelClassifier(CATEGORY, 0.25, random_state=0).fit(X, y).predict_proba(X)
-    np.testing.assert_allclose(probabilities, 0.5, atol=0.05)
-
-
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_few_rows(n):
-    X = table(n, 0)
-    assert np.isfinite(KernelRegressor(NONE, 0.5).fit(X, np.arange(n)).predict(X)).all()
-    if n > 1:
-        probabilities = KernelClassifier(NONE, 0.5).fit(X, np.arange(n)).predict_proba(X)
-        assert np.isfinite(probabilities).all()
-
-
 def test_rows_with_tiny_weights_have_no_effect():
     for least in [1e-300, 1e-18, 1e-13, 1e-12, 1e-11, 1e-9]:
         for n_heavy in [1, 2, 5]:
@@ -143,33 +108,6 @@ def test_rows_with_tiny_weights_have_no_effect():
                 )
                 assert np.isfinite(predicted).all()
                 assert len(model.landmarks_) == (n_heavy if least <= 1e-12 else 10)
-
-
-def test_the_kernel_with_the_least_leave_one_out_error_is_taken():
-    X, y = table(60, 0), smooth(table(60, 0))[:, None]
-    result = KernelRegressor(CATEGORY, random_state=0).fit(X, y)
-    errors = []
-    for options in KernelRegressor._kernels:
-        fitted_kernel = KernelRegressor(CATEGORY, **options, random_state=0).fit(X, y)
-        encoded = fitted_kernel._encoded(X)
-        twin_kernel = rbf_kernel if "gamma" in options else laplacian_kernel
-        similar = twin_kernel(encoded, gamma=fitted_kernel.rate_)
-        least = np.inf
-        for penalty in kernel._PENALTIES:
-            held_out = []
-            for row in range(60):
-                is_other = np.arange(60) != row
-                among = similar[np.ix_(is_other, is_other)]
-                centre = y[is_other].mean()
-                twin = np.linalg.solve(among + penalty * np.eye(59), y[is_other] - centre)
-                held_out.append((centre + similar[row, is_other] @ twin)[0])
-            least = min(least, np.mean((np.array(held_out) - y[:, 0]) ** 2))
-        errors.append(least)
-    chosen = errors[KernelRegressor._kernels.index(result.kernel_)]
-    assert chosen <= 1.02 * min(errors)  # the twin has no intercept beside the mean
-    again = clone(result).set_params(**result.chosen()).fit(X, y)
-    assert (again.kernel_, again.penalty_) == (result.kernel_, result.penalty_)
-    np.testing.assert_array_equal(again.predict(X), result.predict(X))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -194,14 +132,3 @@ def test_several_outputs_share_a_kernel(weighted):
         result = single_output.predict_proba(X)
         if part.shape[1] == result.shape[1]:
             np.testing.assert_allclose(part, result, atol=1e-9)
-
-
-@pytest.mark.parametrize("kind", ["width", "gamma"])
-def test_both_methods_for_many_levels_predict_the_same(kind, monkeypatch):
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.integers(0, 120, (500, 2)), rng.normal(size=500)])
-    y = np.isin(X[:, 0] % 7, [1, 2]) + 0.2 * X[:, 2]
-    parameters = {"categorical": np.array([True, True, False]), kind: 1.0, "random_state": 0}
-    by_levels = KernelRegressor(**parameters).fit(X, y).predict(X)
-    monkeypatch.setattr(scores, "_MANY_LEVELS", np.inf)
-    assert np.array_equal(by_levels, KernelRegressor(**parameters).fit(X, y).predict(X))

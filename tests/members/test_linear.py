@@ -3,7 +3,6 @@
 from functools import partial
 
 import numpy as np
-import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -12,9 +11,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from threadpoolctl import threadpool_limits
 
 from mddf import DeepForestClassifier
-from mddf._base.elementary import class_probabilities
 from mddf._members.kernel import KernelClassifier, KernelRegressor
-from mddf._members.linear import FeatureEncoding, LinearClassifier, LinearRegressor
+from mddf._members.linear import LinearClassifier, LinearRegressor
 from mddf._members.network import NetworkClassifier, NetworkRegressor
 
 CATEGORICAL = np.array([False, True, False, True, False])
@@ -87,76 +85,36 @@ def test_regression_of_rows_is_equal_alone_and_together():
                 np.testing.assert_array_equal(model.predict(new[rows]), together[rows])
 
 
-@pytest.mark.parametrize("categorical", [CATEGORICAL, np.zeros(5, bool), np.ones(5, bool)])
-def test_encodings_are_the_same_dense_and_sparse(categorical):
-    X, new = np.abs(np.round(table(300, 0))), np.abs(np.round(table(100, 1) * 3))
-    encoding = FeatureEncoding.from_rows(X, categorical)
-    for rows in (X, new):
-        matrix = encoding.matrix(rows)
-        matrix = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
-        np.testing.assert_array_equal(encoding.dense(rows), matrix)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize(
-    "categorical", [CATEGORICAL, np.zeros(5, bool), np.ones(5, bool)], ids=["some", "none", "all"]
-)
-def test_linear_is_the_usual_pipeline(n_classes, categorical):
-    X, new = table(300, 0), table(100, 1)
-    if categorical.all():
-        X, new = np.abs(np.round(X)), np.abs(np.round(new))
-    y = labels(X, n_classes)
-    weights = np.random.default_rng(0).uniform(0.5, 2, 300)
-    numbers = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
-    codes = make_pipeline(
-        SimpleImputer(strategy="constant", fill_value=-1, keep_empty_features=True),
-        OneHotEncoder(handle_unknown="ignore"),
-    )
-    encode = ColumnTransformer([("n", numbers, ~categorical), ("c", codes, categorical)])
-    pipeline = make_pipeline(encode, LogisticRegression(max_iter=200, tol=1e-3))
-    pipeline.fit(X, y, logisticregression__sample_weight=weights)
-    model = LinearClassifier(categorical).fit(X, y, weights)
-    np.testing.assert_allclose(model.predict_proba(new), pipeline.predict_proba(new), atol=1e-5)
-    np.testing.assert_array_equal(model.predict(new), pipeline.predict(new))
-    values = np.column_stack([y, X[:, 0] ** 2 if not np.isnan(X[:, 0]).any() else y**2])
-    for targets in (values, values[:, 0]):
-        pipeline = make_pipeline(encode, Ridge(tol=1e-10)).fit(
-            X, targets, ridge__sample_weight=weights
-        )
-        result = LinearRegressor(categorical).fit(X, targets, weights).predict(new)
-        np.testing.assert_allclose(result, pipeline.predict(new).reshape(result.shape), atol=1e-2)
-
-
-def test_a_row_alone_as_in_a_table():
-    for n_classes in [2, 12]:
-        for n_numbers, n_categorical in [(20, 0), (0, 20), (9, 12), (200, 1)]:
-            for order in ["C", "F"]:
-                rng = np.random.default_rng(n_numbers)
-                numbers = rng.normal(size=(1025, n_numbers))  # of the last row a block of its own
-                numbers[rng.random(numbers.shape) < 0.1] = np.nan
-                codes = rng.integers(0, 4, (1025, n_categorical))
-                X = np.asarray(np.hstack([codes, numbers]), order=order)
-                y = np.arange(1025) % n_classes
-                model = LinearClassifier(np.arange(X.shape[1]) < n_categorical).fit(X, y)
-                whole = model.predict_proba(X)
-                few = [*range(60), 1024]
-                alone = [model.predict_proba(X[i : i + 1])[0] for i in few]
-                np.testing.assert_array_equal(alone, whole[few])
-                np.testing.assert_array_equal(model.predict_proba(X[[*few, 3]]), whole[[*few, 3]])
-                # The slow twin, one term after the other.
-                encoding, scores = model.encoding_, []
-                for numbers, places in zip(
-                    encoding.centred(X[few]), encoding.places_of(X[few]), strict=True
-                ):
-                    total = sum(
-                        (x * row for x, row in zip(numbers, model.numbers_, strict=True)), 0.0
-                    )
-                    scores.append(
-                        total
-                        + model.intercept_
-                        + sum(model.categories_[place] for place in places)
-                    )
-                np.testing.assert_array_equal(alone, class_probabilities(np.array(scores)))
+def test_linear_is_the_usual_pipeline():
+    for n_classes in [2, 3]:
+        for categorical in [CATEGORICAL, np.zeros(5, bool), np.ones(5, bool)]:
+            X, new = table(300, 0), table(100, 1)
+            if categorical.all():
+                X, new = np.abs(np.round(X)), np.abs(np.round(new))
+            y = labels(X, n_classes)
+            weights = np.random.default_rng(0).uniform(0.5, 2, 300)
+            numbers = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
+            codes = make_pipeline(
+                SimpleImputer(strategy="constant", fill_value=-1, keep_empty_features=True),
+                OneHotEncoder(handle_unknown="ignore"),
+            )
+            encode = ColumnTransformer([("n", numbers, ~categorical), ("c", codes, categorical)])
+            pipeline = make_pipeline(encode, LogisticRegression(max_iter=200, tol=1e-3))
+            pipeline.fit(X, y, logisticregression__sample_weight=weights)
+            model = LinearClassifier(categorical).fit(X, y, weights)
+            np.testing.assert_allclose(
+                model.predict_proba(new), pipeline.predict_proba(new), atol=1e-5
+            )
+            np.testing.assert_array_equal(model.predict(new), pipeline.predict(new))
+            values = np.column_stack([y, X[:, 0] ** 2 if not np.isnan(X[:, 0]).any() else y**2])
+            for targets in (values, values[:, 0]):
+                pipeline = make_pipeline(encode, Ridge(tol=1e-10)).fit(
+                    X, targets, ridge__sample_weight=weights
+                )
+                result = LinearRegressor(categorical).fit(X, targets, weights).predict(new)
+                np.testing.assert_allclose(
+                    result, pipeline.predict(new).reshape(result.shape), atol=1e-2
+                )
 
 
 def test_deep_forests_of_a_row_alone():

@@ -79,21 +79,6 @@ def test_names_that_are_not_clear_are_refused(Model, name, data):
             model.fit(*data)
 
 
-@of_each
-def test_names_change_no_fit(Model, name, data):
-    X, y = data
-    unnamed = ["random", LogisticRegression(), LogisticRegression(C=2)]
-    named_members = [("lr", unnamed[1]), ("other", unnamed[2])]
-    plain = Model(**SMALL | {name: unnamed}).fit(X, y)
-    for members in (
-        ["random", *named_members],
-        [("few", "random"), *named_members],
-        ["random", unnamed[1], named_members[1]],
-    ):
-        model = Model(**SMALL | {name: members}).fit(X, y)
-        np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
-
-
 def test_member_names_are_used_in_features_and_tables(data):
     X, y = data
     lr = LogisticRegression()

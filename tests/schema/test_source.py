@@ -50,9 +50,8 @@ def test_names_stay_with_their_columns(write):
         assert cells(path, columns=["kids", "other"]) == {"kids": plain["kids"]}
 
 
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
+def test_ragged_rows_are_refused_with_their_line(write):
+    for lines, message in [
         ([HEADER, ROWS[0], ROWS[1] + ",", ROWS[2]], "line 3: must have 4 cells .*, got 5"),
         ([HEADER, ROWS[0] + ",", ROWS[1]], "line 2: must have 4 cells as the header, got 5"),
         ([HEADER, *ROWS, "4,b,1"], "line 5: must have 4 cells as the header, got 3"),
@@ -60,13 +59,11 @@ def test_names_stay_with_their_columns(write):
         ([HEADER, *(f"{row},," for row in ROWS)], "line 2: must have 4 cells .*, got 6"),
         ([HEADER + ",", *ROWS], "line 2: must have 5 cells as the header, got 4"),
         ([HEADER, '1,"a', 'b",2,3', "2,a"], "line 4: must have 4 cells .*, got 2"),
-    ],
-)
-@pytest.mark.parametrize("columns", [None, ["age"]])
-def test_ragged_rows_are_refused_with_their_line(write, lines, message, columns):
-    with pytest.raises(TableError, match=f"t.csv, {message}") as caught:
-        read_source(write(*lines), columns=columns)
-    assert "\n" not in str(caught.value)
+    ]:
+        for columns in [None, ["age"]]:
+            with pytest.raises(TableError, match=f"t.csv, {message}") as caught:
+                read_source(write(*lines), columns=columns)
+            assert "\n" not in str(caught.value)
 
 
 def test_a_quote_that_is_never_closed_is_refused(write):
@@ -77,30 +74,27 @@ def test_a_quote_that_is_never_closed_is_refused(write):
     assert cells(write("a,b", '1,5" pipe', '2,"x\ny"z'))["b"] == ['5" pipe', "x\nyz"]
 
 
-@pytest.mark.parametrize(
-    ("encoding", "options", "message"),
-    [
+def test_encodings(tmp_path):
+    for encoding, options, message in [
         ("utf-8-sig", {}, None),
         ("cp1252", {}, "not utf-8: use --encoding cp1252"),
         ("cp1252", {"encoding": "cp1252"}, None),
         ("utf-16", {}, "not utf-8: use --encoding utf-16"),
         ("utf-16", {"encoding": "utf-16"}, None),
         ("cp1252", {"encoding": "utf-16"}, "not utf-16"),
-    ],
-)
-def test_encodings(tmp_path, encoding, options, message):
-    path = tmp_path / "t.csv"
-    # A name in quotes at the beginning: a byte order mark must not hide them.
-    path.write_text('"size, m²",city\n1,Köln\n2,"Bonn\nRhein"\n3,Aachen\n', encoding=encoding)
-    form = Format(**options)
-    if message is not None:
-        with pytest.raises(TableError, match=f"t.csv cannot be read as a table: .*{message}"):
-            read_source(path, form)
-        return
-    source = read_source(path, form)
-    assert source.names == ["size, m²", "city"]
-    assert source.cells["city"].to_pylist() == ["Köln", "Bonn\nRhein", "Aachen"]
-    assert [source.place(row)[-6:] for row in range(3)] == ["line 2", "line 3", "line 5"]
+    ]:
+        path = tmp_path / "t.csv"
+        # A name in quotes at the beginning: a byte order mark must not hide them.
+        path.write_text('"size, m²",city\n1,Köln\n2,"Bonn\nRhein"\n3,Aachen\n', encoding=encoding)
+        form = Format(**options)
+        if message is not None:
+            with pytest.raises(TableError, match=f"t.csv cannot be read as a table: .*{message}"):
+                read_source(path, form)
+            return
+        source = read_source(path, form)
+        assert source.names == ["size, m²", "city"]
+        assert source.cells["city"].to_pylist() == ["Köln", "Bonn\nRhein", "Aachen"]
+        assert [source.place(row)[-6:] for row in range(3)] == ["line 2", "line 3", "line 5"]
 
 
 def test_text_of_another_encoding_far_below_the_header(tmp_path):
@@ -110,9 +104,8 @@ def test_text_of_another_encoding_far_below_the_header(tmp_path):
         read_source(path, columns=["b"])
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
+def test_files_that_are_no_tables(tmp_path):
+    for name, text, message in [
         ("t.csv", "", "must have a header and rows, got an empty file"),
         ("t.csv", "\n\n", "must have a header and rows, got an empty file"),
         ("t.csv", "a,b,a\n1,2,3\n", "different names, got 'a' for columns 1 and 3"),
@@ -125,27 +118,30 @@ def test_text_of_another_encoding_far_below_the_header(tmp_path):
         ("t.csv", None, "t.csv cannot be read as a table: no such file or directory"),
         ("t.parquet", "a,b\n1,2\n", "t.parquet cannot be read as a table: "),
         ("t.PQ", "", "t.PQ cannot be read as a table: "),
-    ],
-)
-def test_files_that_are_no_tables(tmp_path, name, text, message):
-    path = tmp_path / name
-    if text is not None:
+    ]:
+        path = tmp_path / name
+        path.unlink(missing_ok=True)
+        if text is not None:
+            path.write_text(text)
+        with pytest.raises(TableError, match=message) as caught:
+            read_source(path)
+        assert "encoding" not in str(caught.value)
+
+
+def test_delimiters_are_detected_unless_the_user_gives_one(tmp_path):
+    for text, sep in [
+        ("a;b\n1;2\n", ","),
+        ("a\tb\n1\t2\n", ";"),
+        ("a,b\n1,2\n", ";"),
+        ("a;b\n", ","),
+    ]:
+        path = tmp_path / "t.csv"
         path.write_text(text)
-    with pytest.raises(TableError, match=message) as caught:
-        read_source(path)
-    assert "encoding" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "sep"),
-    [("a;b\n1;2\n", ","), ("a\tb\n1\t2\n", ";"), ("a,b\n1,2\n", ";"), ("a;b\n", ",")],
-)
-def test_delimiters_are_detected_unless_the_user_gives_one(tmp_path, text, sep):
-    path = tmp_path / "t.csv"
-    path.write_text(text)
-    assert read_source(path).names == ["a", "b"]
-    with pytest.raises(TableError, match=r"must have '.' between columns, got 'a.*b': use --sep"):
-        read_source(path, Format(sep=sep))
+        assert read_source(path).names == ["a", "b"]
+        with pytest.raises(
+            TableError, match=r"must have '.' between columns, got 'a.*b': use --sep"
+        ):
+            read_source(path, Format(sep=sep))
 
 
 def test_marks_in_the_name_of_a_single_column_are_no_delimiters(write):
@@ -153,20 +149,20 @@ def test_marks_in_the_name_of_a_single_column_are_no_delimiters(write):
     assert cells(write("name", "x;y", "z;w")) == {"name": ["x;y", "z;w"]}
 
 
-@pytest.mark.parametrize("name", ["t.csv.gz", "t.csv.bz2", "t.csv.xz", "t.csv.zip", "t.csv.zst"])
-def test_compressed_files(tmp_path, name):
-    path = tmp_path / name
-    table = pd.DataFrame({"a": ["1", "02"], "b": ["x\ny", " z "]})
-    if name.endswith(".zst"):
-        pa = pytest.importorskip("pyarrow")
-        with pa.output_stream(path, compression="zstd") as stream:
-            stream.write(table.to_csv(index=False).encode())
-    else:
-        table.to_csv(path, index=False)
-    assert cells(path) == table.to_dict("list")
-    if name.endswith(".gz"):
-        path.write_bytes(gzip.compress(b"a;b\r\n1;2\r\n"))
-        assert cells(path) == {"a": ["1"], "b": ["2"]}
+def test_compressed_files(tmp_path):
+    for name in ["t.csv.gz", "t.csv.bz2", "t.csv.xz", "t.csv.zip", "t.csv.zst"]:
+        path = tmp_path / name
+        table = pd.DataFrame({"a": ["1", "02"], "b": ["x\ny", " z "]})
+        if name.endswith(".zst"):
+            pa = pytest.importorskip("pyarrow")
+            with pa.output_stream(path, compression="zstd") as stream:
+                stream.write(table.to_csv(index=False).encode())
+        else:
+            table.to_csv(path, index=False)
+        assert cells(path) == table.to_dict("list")
+        if name.endswith(".gz"):
+            path.write_bytes(gzip.compress(b"a;b\r\n1;2\r\n"))
+            assert cells(path) == {"a": ["1"], "b": ["2"]}
 
 
 def test_parquet_by_any_name(tmp_path):
@@ -189,17 +185,14 @@ def test_long_rows_and_headers(tmp_path):
     assert read_source(path, columns=names[-1:]).cells[names[-1]].to_pylist() == names[-1:]
 
 
-@pytest.mark.parametrize(
-    ("lines", "names"),
-    [
+def test_header_and_rows_decide_the_delimiter(write):
+    for lines, names in [
         (["x, in kg;k;y", "0.1;3;yes", "0.2;4;no"], ["x, in kg", "k", "y"]),
         (["x, in kg;k, in m;y", "0,1;3,0;yes", "0,2;4,5;no"], ["x, in kg", "k, in m", "y"]),
         (["a;b,c", "1,2", "3,4"], ["a;b", "c"]),
         (["a|b\tc", "1\t2,5"], ["a|b", "c"]),
-    ],
-)
-def test_header_and_rows_decide_the_delimiter(write, lines, names):
-    assert read_source(write(*lines)).names == names
+    ]:
+        assert read_source(write(*lines)).names == names
 
 
 @pytest.mark.parametrize(

@@ -27,34 +27,6 @@ def test_grids_and_folds_of_deepboost(script):
     assert parts[0] != [set(X[:, 0]) for X, _ in run.parts_of(X, y, 0, seed=1)]
 
 
-def test_a_run_of_deepboost_averages_ties(script, monkeypatch):
-    run = script("reproduce.deepboost")
-    X = np.random.default_rng(0).random((100, 2))
-    y = (X[:, 0] > 0.5).astype(int)  # every depth makes no mistake
-    monkeypatch.setattr(run.data, "two_classes", lambda *_: (X, y))
-    options = run.parse(["--rounds", "5", "--n-jobs", "1"])
-    result = run.cell(options, "made", 2, "AdaBoost", 3)
-    assert result["n_tied"] == result["n_settings"] == 6
-    assert result["first_setting"] == run.settings_of(2, "AdaBoost")[0]
-    assert "margins" not in result
-    margins = run.cell(options, "made", 2, "AdaBoost", 0)["margins"]
-    assert len(margins) == 80
-    assert (np.diff(margins) >= 0).all()
-    setting = {"beta": 0.0, "lambda_": 1e-5, "max_depth": 3}
-    assert run.parameters(setting) == "lambda 1e-05, depth 3"
-
-
-@pytest.mark.usefixtures("data_home")
-def test_tables_of_deepboost_leave_results_alone(script):
-    common = {"set": "heart", "table": 2, "tree_size": 3.0, "n_trees": 2, "n_tied": 1}
-    common |= {"n_settings": 6, "seconds": 1.0, "method": "DeepBoost", "seed": 0}
-    frame = pd.DataFrame([{**common, "test": 0.25}])
-    before = frame.copy()
-    (table,) = script("reproduce.deepboost").report(frame, None)
-    assert table.display["error %"].tolist() == ["25.00 ± 0.00"]
-    pd.testing.assert_frame_equal(frame, before)
-
-
 @pytest.mark.usefixtures("data_home")
 def test_published_results_of_deepboost_are_shown_for_comparison(script, tmp_path, capsys):
     arguments = ["--tables", "3", "--datasets", "ionosphere", "--runs", "1", "--thin", "3"]
@@ -114,25 +86,3 @@ def test_encodings_of_quadboost(script, monkeypatch, name, y, codes, nearest):
         assert run.read(name, "nearest")[0][:, 0].tolist() == [0, 2, 1, 0]
     if name != "balance":
         assert run.read(name, "indicators")[0].shape == (4, 7)
-
-
-def test_tables_of_quadboost(script):
-    right = {"AdaBoost": "1111", "LPBoost": "1000"}
-    rows = [{"set": s, "method": m, "right": right[m]} for s in ("wine", "x", "y") for m in right]
-    run = script("reproduce.quadboost")
-    result = run.pairs(pd.DataFrame(rows)).set_index(["row_algorithm", "column_algorithm"])
-    assert result.loc[("AdaBoost", "LPBoost"), "wins"] == 3
-    assert result.loc[("AdaBoost", "LPBoost"), "sign_test_p"] == 0.125
-    both = result["prob_row_better"]["AdaBoost", "LPBoost"]
-    assert both + result["prob_row_better"]["LPBoost", "AdaBoost"] == pytest.approx(1)
-    assert result["prob_row_better"]["AdaBoost", "AdaBoost"] == 0.5
-    frame = pd.DataFrame(rows).assign(seconds=1.0, fit_seconds=1.0, risk=0.25)
-    table, gaps, two = run.report(frame, None)
-    assert table.display.loc["wine", "AdaBoost"] == "0.250 (0.045)"  # the published risk on wine
-    assert two.display.loc["LPBoost", "AdaBoost"].endswith("(0.42)")
-    deviation = np.sqrt(2 * 0.1475 * 0.8525 / 4)
-    assert gaps.data.loc[0, "AdaBoost"] == pytest.approx((0.25 - 0.045) / deviation)
-    assert gaps.display.loc["wine", "test rows"] == "4"
-    assert gaps.display.loc["x", "AdaBoost"] == ""  # a set that the paper does not have
-    table, _ = run.report(frame.iloc[[0, 3]], None)  # no set has both
-    assert table.display.loc["wine", "LPBoost"] == ""

@@ -1,7 +1,6 @@
 """A small run of each command: its output, its files, and its options."""
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,36 +12,26 @@ ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "scripts"
 # A small version of each study, and the tables it writes.
 STUDIES = {
-    "bench.boosting": ("--cases exponential,stumps --rounds 2", "boosting"),
-    "bench.cascade": ("--datasets iris --n-estimators 1 --repeats 1", "cascade"),
+    "bench.defaults": ("--tables hours --peers lightgbm --rows 100", "defaults"),
     "bench.export": ("--datasets iris --n-estimators 2 --rows 10", "export"),
     "bench.forest": (
         "--datasets breast_cancer --n-estimators 8 --repeats 1 --forests random "
-        "--measures speed,peers,binning,threads,row,memory,growth,parts --libraries scikit-learn",
-        "speed peers binning threads row memory growth parts",
+        "--measures speed,peers,threads,row --libraries scikit-learn",
+        "speed peers threads row",
     ),
     "bench.gradient": (
         "--tables tiny --peers sklearn --rounds 2 --repeats 1 --measures peers threads equal",
         "gradient threads equal",
     ),
-    "bench.defaults": ("--tables hours --peers lightgbm --rows 100", "defaults"),
     "bench.large": (
         "--measures defaults cascade codes --tasks classification --rounds 2 --columns 5 "
         "--methods GradientBoosting HistGradientBoosting --rows 500",
         "defaults cascade codes",
     ),
-    "bench.workers": (
-        "--measures trees divided --engines loky --methods GradientBoosting --rows 400 --rounds 2",
-        "trees divided",
-    ),
     "report.compare": (
         "--datasets iris --methods deep-forest-fast one-layer random-forest mdDF",
         "compare losses out-of-fold",
     ),
-    "report.dependent_rows": ("--methods honest%folds random%folds", "losses summary"),
-    "report.explain": ("--datasets iris --n-estimators 5 --rows 3", "agreement noise"),
-    "report.few_rows": ("--studies 1 --designs 60%rows", "few-rows"),
-    "report.imbalance": ("--methods forest%5,mdDF", "imbalance"),
     "report.multi_label": (
         "--datasets few-rows --methods MLDF random-forest",
         "multi-label multi-label-by-set",
@@ -99,7 +88,7 @@ PICTURES = {
 OTHERS = {"export_features", "report.accuracy_cost", "report.summarize", "reproduce.losses"}
 # Less than a second each; the others are slow tests.
 QUICK = {"reproduce.comparison", "reproduce.layers", "run_uci"}
-NEEDS = {"bench.export": "onnxruntime", "bench.workers": "distributed", "report.explain": "shap"}
+NEEDS = {"bench.export": "onnxruntime"}
 
 
 def commands():
@@ -156,55 +145,21 @@ def test_commands_run_in_any_folder(tmp_path):
     assert done.stdout.startswith("usage: losses.py")
 
 
-@pytest.mark.parametrize("name", STUDIES)
-def test_options(script, name, tmp_path, capsys):
+def test_options(script, tmp_path, capsys):
     """Help has a text for each option, and bad options fail in one line before anything runs."""
-    pytest.importorskip(NEEDS.get(name, "pandas"))
-    parse = script(name).parse
-    with pytest.raises(SystemExit):
-        parse(["--help"])
-    assert not re.search("<(function|class)", capsys.readouterr().out)
-    assert parse([]).n_jobs == script("_lab.cli").threads("-1")
     (tmp_path / "file").touch()
-    for arguments, message in (
-        (["--out", str(tmp_path / "file/below")], "argument --out: must be a folder, but .* is"),
-        (["--n-jobs", "0"], r"--n-jobs: must be a whole number other than 0 \(-1: all"),
-    ):
+    for name in STUDIES.keys() - NEEDS.keys():
+        parse = script(name).parse
         with pytest.raises(SystemExit):
-            parse(arguments)
-        assert re.search(message, capsys.readouterr().err.splitlines()[-1])
-
-
-def test_results_that_cannot_be_drawn_name_the_command_that_makes_them(script, tmp_path):
-    main, command = script("reproduce.layers").main, r"python scripts/reproduce/layers\.py"
-    with pytest.raises(SystemExit, match=rf"no .*nothing: {command} makes it"):
-        main(["--plot", str(tmp_path / "nothing")])
-    script("_lab.records").Store(tmp_path, {"study": "made"}).save({"set": "iris"}, {})
-    with pytest.raises(SystemExit, match=rf"of another kind, 'made': {command}"):
-        main(["--plot", str(tmp_path)])
-    table = tmp_path / "of.others.csv"
-    for content, message in (
-        ("", "cannot be read as a table: No columns to parse from file"),
-        ("set,method,seed\n", rf"has no rows: {command} makes some"),
-        ("set,method,seed\niris,mddf,0\n", command),
-    ):
-        table.write_text(content)
-        with pytest.raises(SystemExit, match=message):
-            main(["--plot", str(table)])
-
-
-def test_folders_of_one_picture_agree(script, tmp_path, monkeypatch):
-    run = script("reproduce.layers")
-    arguments = ["--datasets", "iris", "--quick", "--validate", "--methods", "mddf", "--n-jobs=1"]
-    run.main([*arguments, "--out", str(tmp_path / "a")])
-    copy = shutil.copytree(tmp_path / "a", tmp_path / "copy")
-    captions = []
-    monkeypatch.setattr(run.pictures, "save", lambda *arguments: captions.append(arguments[-1]))
-    run.main(["--plot", str(tmp_path / "a"), str(copy)])
-    assert "one seed" in captions[-1]  # a result that is there twice counts once
-    run.main([*arguments, "--n-estimators=1", "--out", str(tmp_path / "c")])
-    with pytest.raises(SystemExit, match=r"other settings than .*n_estimators 1 there, 5 here"):
-        run.main(["--plot", str(tmp_path / "a"), str(tmp_path / "c")])
+            parse(["--help"])
+        assert not re.search("<(function|class)", capsys.readouterr().out)
+        for arguments, message in (
+            (["--out", str(tmp_path / "file/below")], "argument --out: must be a folder, but"),
+            (["--n-jobs", "0"], r"--n-jobs: must be a whole number other than 0 \(-1: all"),
+        ):
+            with pytest.raises(SystemExit):
+                parse(arguments)
+            assert re.search(message, capsys.readouterr().err.splitlines()[-1])
 
 
 def test_tables_of_the_pages_are_drawn(script, tmp_path):
@@ -223,9 +178,3 @@ def test_pictures_without_a_study(script, tmp_path):
     text = accuracy_cost.described(accuracy_cost.points(league))
     for page in ("README.md", "docs/index.md"):
         assert f"![{text}](" in (ROOT / page).read_text()
-
-
-def test_without_matplotlib(script, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(SystemExit, match=r'matplotlib .* pip install "mddf\[plots\]"'):
-        script("reproduce.losses").main([])

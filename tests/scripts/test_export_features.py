@@ -25,27 +25,6 @@ def export(script, arguments):
     script("export_features").main(arguments.split())
 
 
-def test_export_of_a_named_set(script, tmp_path):
-    export(script, f"iris --quick --layers 1 --raw --out {tmp_path}")
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
-    with np.load(tmp_path / "train.npz") as train, np.load(tmp_path / "test.npz") as test:
-        assert train["X"].shape == (105, 3)
-        assert test["X"].shape == (45, 3)
-        assert train["names"].tolist() == manifest["names"] == [f"layer1_{c}" for c in "012"]
-        assert np.array_equal(np.sort(np.append(train["rows"], test["rows"])), np.arange(150))
-        X, y = load_iris(return_X_y=True)
-        assert np.array_equal(train["X_raw"], X[train["rows"]])
-        assert np.array_equal(test["y"], y[test["rows"]])
-        # Out-of-fold: features from trees with the row itself would always be right.
-        assert np.mean(train["X"].argmax(axis=1) == train["y"]) < 1
-    assert manifest["test_accuracy"] > 0.8
-    assert manifest["train"]["features"] == "out-of-fold"
-    with pytest.raises(SystemExit, match="holds features already: give another --out, or --over"):
-        export(script, f"iris --quick --out {tmp_path}")
-    with pytest.raises(SystemExit, match=r"transform_layers must be .*\[6\]; --layers counts"):
-        export(script, f"iris --quick --out {tmp_path} --overwrite --layers 7")
-
-
 def test_export_of_numbers(script, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=list("abc"))
@@ -80,12 +59,6 @@ def test_tables_and_their_columns(script, tmp_path, table):
     assert test["label"].tolist() == frame["kind"].iloc[::3].tolist()
 
 
-def test_tables_of_the_user_are_kept(script, tmp_path, table):
-    path = table[0].rename(tmp_path / "train.csv")
-    with pytest.raises(SystemExit, match=r"train\.csv is a table that is read"):
-        export(script, f"--csv {path} --target kind --quick --format csv --out {tmp_path}")
-
-
 @pytest.mark.parametrize("estimator", ["gcforest", "deepforest"])
 def test_export_of_leaves(script, tmp_path, table, estimator):
     path, frame = table
@@ -98,32 +71,3 @@ def test_export_of_leaves(script, tmp_path, table, estimator):
     assert len(set(train.sum(axis=1).ravel().tolist()[0])) == 1  # one leaf of each tree
     with np.load(tmp_path / "out/train.npz") as arrays:
         assert arrays["y"].tolist() == frame["kind"][arrays["rows"]].tolist()
-
-
-def test_export_of_the_kernel(script, tmp_path, table):
-    arguments = "--representation kernel --components 4 --format csv"
-    export(script, f"--csv {table[0]} --target kind --quick {arguments} --out {tmp_path}")
-    train = pd.read_csv(tmp_path / "train.csv")
-    assert list(train) == ["row", *(f"forestkernelembedding{i}" for i in range(4)), "label"]
-    classes = np.unique(train["label"], return_inverse=True)[1]
-    assert np.abs(np.corrcoef(train["forestkernelembedding0"], classes)[0, 1]) > 0.5
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("", "give either the name of a set or --csv"),
-        ("--csv a.csv", "--csv and --target go together"),
-        ("iris --test-csv a.csv", "--test-csv goes with --csv"),
-        ("iris --layers 0", "such as 1,3 (-1: the last layer), got '0'"),
-        ("iris --estimator deepforest --layers all", "deepforest gives all"),
-        ("yacht --estimator mddf", "mdDF is not for regression; deepforest is"),
-        ("iris --representation leaves --format csv", "leaves needs --format npz"),
-        ("iris --representation kernel --layers 1,2", "--layers must be one layer"),
-        ("iris --representation kernel --forests each", "--forests is for"),
-    ],
-)
-def test_options_that_do_not_go_together(script, capsys, arguments, message):
-    with pytest.raises(SystemExit):
-        script("export_features").parse(arguments.split())
-    assert message in capsys.readouterr().err

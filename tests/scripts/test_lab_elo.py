@@ -36,13 +36,6 @@ def test_ratings_are_the_likeliest(lab):
         assert n_wins == pytest.approx(expected)
 
 
-def test_the_order_of_sets_and_methods_changes_nothing(lab):
-    losses = pd.DataFrame(np.random.default_rng(1).normal(size=(6, 3)), columns=list("abc"))
-    result = lab.elo(losses, "a")
-    other = lab.elo(losses.iloc[::-1, ::-1], "a")
-    np.testing.assert_allclose(other[result.index], result)
-
-
 def test_intervals_hold_the_rating_and_narrow_with_more_sets(lab):
     rng = np.random.default_rng(2)
     losses = pd.DataFrame(rng.normal([0, 0.2, 0.4], size=(40, 3)), columns=list("abc"))

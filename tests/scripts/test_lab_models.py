@@ -3,10 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import kstest, loguniform
 from sklearn.model_selection import KFold
-
-from mddf import MDDFClassifier
 
 
 @pytest.fixture
@@ -83,49 +80,6 @@ def test_every_peer_takes_every_table(script, models, table, task):
             assert np.isfinite(predicted).all()
 
 
-def test_methods_that_cannot_be_had_are_left_out_with_a_line(models, monkeypatch, capsys):
-    from argparse import Namespace
-
-    def fail(name):
-        raise ImportError(name)
-
-    options = Namespace(own=None, methods=None, set=[])
-    monkeypatch.setattr(models.pkgutil, "resolve_name", fail)
-    assert models.chosen(options, ["xgboost"]) == {}
-    assert 'xgboost left out: XGBoost is not installed: pip install "mddf[bench]"' in (
-        capsys.readouterr().out
-    )
-    assert models.METHODS["mddf"].missing("regression") == "mdDF is not for regression"
-
-
-@pytest.mark.parametrize(
-    ("text", "low", "high", "kind"),
-    [
-        ("uniform 0.5 1", 0.5, 1, float),
-        ("log 1e-3 1", 1e-3, 1, float),
-        ("log-int 1.5 50.5", 1, 51, int),
-        ("int 2 10", 2, 10, int),
-        ("normal-int 31 5 2", 2, 60, int),
-        ("lognormal 2.3 0.01", 0, 1e4, float),
-    ],
-)
-def test_distributions(models, text, low, high, kind):
-    of, random = models.distribution(text), np.random.RandomState(0)
-    drawn = [of.rvs(random_state=random) for _ in range(500)]
-    assert all(low <= value <= high and isinstance(value, kind | np.integer) for value in drawn)
-    assert len(set(drawn)) > 5
-    if text == "log 1e-3 1":
-        assert kstest(drawn, loguniform(1e-3, 1).cdf).pvalue > 1e-3
-
-
-def test_zero_half_of_the_time(models):
-    of, random = models.distribution("zero or log 1 2"), np.random.RandomState(0)
-    drawn = np.array([of.rvs(random_state=random) for _ in range(500)])
-    assert 200 < (drawn == 0).sum() < 300
-    assert ((drawn == 0) | ((drawn >= 1) & (drawn <= 2))).all()
-    assert models.distribution(["None", 2]) == [None, 2]
-
-
 @pytest.mark.parametrize("name", ["sklearn-rf", "histgb", "xgboost", "lightgbm", "catboost"])
 def test_search_spaces_name_existing_parameters(models, name):
     method = models.METHODS[name]
@@ -151,13 +105,6 @@ def test_tuning(script, models, table):
     assert len(list(folds.split(X, y))) == 3
 
 
-def test_methods_of_the_paper_are_the_named_cascades(models):
-    names = {"mddf-paper": "paper", "mddf-sf": "SF", "mddf-st": "ST", "mddf-np": "NP"}
-    for method, name in names.items():
-        made = models.build(models.METHODS[method], 0).get_params()
-        assert made == MDDFClassifier.named(name, random_state=0, n_jobs=1).get_params()
-
-
 def test_margin_parameters_and_depth_are_chosen_on_training_rows(models, table):
     X, y = table
     budget = models.Budget(n_estimators=1, n_layers=2, n_folds=2)
@@ -165,12 +112,3 @@ def test_margin_parameters_and_depth_are_chosen_on_training_rows(models, table):
     assert set(model.best_params_) == {"target_margin", "mu", "depth_step"}
     assert model.best_estimator_.strength == 1.0
     assert models.details(model).startswith("depth_step=")
-
-
-def test_perceptron_is_chosen_on_held_out_rows(script, models, table):
-    X, y = table
-    model = models.build(models.METHODS["mlp"], 0, budget=models.Budget(max_epochs=20))
-    model.fit(X, np.append(y[:-1], "rare"))  # the only row of a class is trained on
-    assert model[-1].architecture_ in script("_lab.chosen").ARCHITECTURES
-    assert "epochs" in models.details(model)
-    assert np.mean(model.predict(X)[:-1] == y[:-1]) > 0.5

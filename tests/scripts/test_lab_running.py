@@ -2,9 +2,7 @@
 
 import signal
 
-import numpy as np
 import pytest
-from mddf.datasets import DataFileNotFoundError
 
 
 @pytest.fixture
@@ -43,21 +41,6 @@ def test_a_failure_does_not_stop_other_cells(running, store):
     assert list(outcome.notes()) == ["FAILED: b, 0: RuntimeError: no memory"]
 
 
-def test_unavailable_sets_are_requested_once(running, store):
-    requests = []
-
-    def compute(name, seed):
-        requests.append(name)
-        if name == "b":
-            raise DataFileNotFoundError("b: no file\nget it from ...")
-        return {}
-
-    outcome = run(running, store, compute)
-    assert requests.count("b") == 1
-    assert outcome.left_out == {"b": "b: no file\nget it from ..."}
-    assert len(store.cells()) == 4
-
-
 def test_ctrl_c_keeps_finished_cells_and_discards_the_rest(running, store):
     def compute(name, seed):
         if (name, seed) == ("b", 1):
@@ -67,18 +50,3 @@ def test_ctrl_c_keeps_finished_cells_and_discards_the_rest(running, store):
     outcome = run(running, store, compute)
     assert outcome.stopped
     assert len(store.cells()) == 3
-
-
-def test_a_perceptron_that_ctrl_c_cut_short_is_not_kept(script, running, store, monkeypatch):
-    chosen = script("_lab.chosen")
-    rng = np.random.default_rng(0)
-    X, y = rng.random((40, 3)), np.arange(40) % 2
-
-    def interrupted(self, *arguments):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(chosen.MLPClassifier, "_backprop", interrupted)
-    model = chosen.ChosenMLP(20, architectures=((3,),), random_state=0)
-    outcome = run(running, store, lambda *_: {"fitted": model.fit(X, y)}, "a", 1)
-    assert "interrupted" in outcome.failures[0]["error"]
-    assert store.cells() == []

@@ -1,7 +1,5 @@
 """run_uci.py: the comparison of methods on real data."""
 
-import json
-
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
@@ -12,25 +10,6 @@ SMALL = ["--n-estimators", "2", "--n-layers", "2", "--seeds", "2", "--n-jobs", "
 @pytest.fixture
 def run(script):
     return script("run_uci")
-
-
-def test_results_on_screen_and_in_files(run, tmp_path, capsys):
-    arguments = ["--datasets", "iris,wine", "--methods", "rf", "gcforest,mddf", *SMALL]
-    assert run.main([*arguments, "--out", str(tmp_path)]) == 0
-    output = capsys.readouterr().out
-    assert "RandomForest 40 trees" in output
-    assert "mean rank, 2 sets" in output
-    assert max(map(len, output.splitlines())) <= 80 + len(str(tmp_path))
-    cells = pd.read_csv(tmp_path / "cells.csv")
-    assert len(cells) == 2 * 3 * 2
-    assert cells["accuracy"].between(0.7, 1).all()
-    assert set(cells["n_test"]) == {45, 54}
-    numbers = pd.read_csv(tmp_path / "accuracy.csv").set_index(["set", "method"])
-    mine = cells.query("set == 'wine' and method == 'mddf'")["accuracy"]
-    assert numbers.loc[("wine", "mddf"), "accuracy"] == pytest.approx(mine.mean())
-    assert "| wine | " in (tmp_path / "accuracy.md").read_text()
-    (log,) = (tmp_path / "runs").iterdir()
-    assert json.loads(log.read_text())["failures"] == []
 
 
 def test_a_subset_never_shrinks_the_tables(run, tmp_path, capsys):
@@ -45,21 +24,6 @@ def test_a_subset_never_shrinks_the_tables(run, tmp_path, capsys):
     after, before = (f.sort_values(key, ignore_index=True) for f in (after, before))
     pd.testing.assert_frame_equal(after, before)
     assert "| mdDF |" in (tmp_path / "accuracy.md").read_text()
-
-
-def test_seeds_fix_everything(run, tmp_path):
-    arguments = ["--datasets", "iris", "--methods", "mlp", "mddf", *SMALL, "--quick"]
-    for out, jobs in (("a", "1"), ("b", "2")):
-        run.main([*arguments, "--seeds=1", "--out", str(tmp_path / out), "--n-jobs", jobs])
-    a, b = (pd.read_csv(tmp_path / out / "cells.csv", dtype={"right": str}) for out in "ab")
-    key = ["set", "method", "seed", "accuracy", "log_loss", "right"]
-    pd.testing.assert_frame_equal(a[key], b[key])
-
-
-def test_no_results(run, tmp_path, capsys):
-    arguments = ["--datasets", "titanic", "--methods", "rf", "--out", str(tmp_path)]
-    assert run.main(arguments) == 1
-    assert "no results\n\ndata set 'titanic': file 'Dataset.data'" in capsys.readouterr().out
 
 
 def test_own_table_methods_and_parameters(run, tmp_path, capsys):
@@ -80,19 +44,6 @@ def test_own_table_methods_and_parameters(run, tmp_path, capsys):
     frame.iloc[:100].to_csv(tmp_path / "flowers.csv", index=False)  # another table
     with pytest.raises(SystemExit, match=r"other settings: set\.flowers\.csv"):
         run.main([*arguments, "--out", str(tmp_path / "out")])
-
-
-def test_defaults(run):
-    options = run.parse([])
-    assert list(options.sources) == ["digits", "wine", "breast_cancer", "iris"]
-    assert str(options.out) == "results/uci"
-    methods = [name for name in options.methods if name != "xgboost"]  # where it is installed
-    assert methods == ["deepforest", "mddf", "gcforest", "rf", "mlp"]
-    options = run.parse(["--suite", "paper", "--ablations"])
-    assert list(options.methods)[-3:] == ["mddf-sf", "mddf-st", "mddf-np"]
-    assert "mddf-paper" in options.methods
-    assert len(options.sources) == 8
-    assert (options.budget.n_estimators, options.budget.n_trees) == (100, 2000)
 
 
 def test_published_values(run):

@@ -1,7 +1,5 @@
 """report/summarize.py: tables and tests of any results."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,17 +59,6 @@ def test_all_written_files(run, results, tmp_path, capsys):
     assert (tmp_path / "out/accuracy-cd.pdf").read_bytes().startswith(b"%PDF")
 
 
-@pytest.mark.parametrize("n_sets", [1, 2])
-def test_a_bayesian_test_needs_two_sets(run, results, n_sets, tmp_path, capsys):
-    pytest.importorskip("baycomp")
-    few = results[results["set"].isin(["set0", "set1"][:n_sets])]
-    source = write(few, tmp_path / "few.csv")
-    run.main([source, "--bayes", "--format", "svg", "--out", str(tmp_path / "out")])
-    refused = "accuracy: no Bayesian test, which needs two sets that all methods have"
-    assert (refused in capsys.readouterr().out) == (n_sets == 1)
-    assert (tmp_path / "out/bayes.csv").exists() == (n_sets == 2)
-
-
 def test_metrics_of_which_less_is_better(run, results, tmp_path):
     source = write(results.rename(columns={"accuracy": "error"}), tmp_path / "a.csv")
     out = ["--metric", "error", "--format", "svg", "--test", "wilcoxon", "--out", str(tmp_path)]
@@ -100,76 +87,3 @@ def test_folders_and_paired_intervals(run, script, tmp_path, capsys):
     assert first["difference"] == pytest.approx(cells[*key, "gcforest"] - cells[*key, "rf"])
     with pytest.raises(SystemExit, match=r"--pair: must be among .*; got 'nothing'"):
         run.main([*arguments, "--pair", "rf", "nothing", "--out", str(tmp_path / "sum")])
-
-
-def test_invalid_sources(run, results, tmp_path):
-    first, other = results.copy(), results.copy()
-    other["accuracy"] += 0.1
-    parts = [write(first, tmp_path / "a.csv"), write(other, tmp_path / "b.csv")]
-    words, json = write(first.assign(details="words"), tmp_path / "w.csv"), f"{tmp_path}/list.json"
-    (tmp_path / "list.json").write_text("[]")
-    for arguments, message in (
-        (
-            parts,
-            r"two different results for set0, good, 0 in .*a\.csv and .*b\.csv: accuracy .* and "
-            r".*\. Summarize them apart, or give --apart",
-        ),
-        (
-            [
-                write(
-                    first.replace("even", "rf").replace("bad", "RandomForest"), tmp_path / "t.csv"
-                )
-            ],
-            "methods RandomForest and rf have one title, RandomForest|methods rf and RandomForest",
-        ),
-        ([write(first.drop(columns="seed"), tmp_path / "c.csv")], "must have columns .*; no seed"),
-        ([write(first[:0], tmp_path / "d.csv.gz")], "d.csv.gz has no rows: a run_ command"),
-        (
-            [write(first.drop(columns="accuracy"), tmp_path / "e.csv")],
-            "no metric among the columns",
-        ),
-        ([str(tmp_path / "none.csv")], "no .*none.csv: a run_ command makes it"),
-        ([str(tmp_path / "none")], "no .*none: a run_ command makes it"),
-        ([parts[0], "--metric", "speed"], "--metric: must be among accuracy; got 'speed'"),
-        ([words, "--metric", "details"], "--metric: must be among accuracy; got 'details'"),
-        ([parts[0], "--methods", "foo"], "--methods: must be among good, bad, even; got 'foo'"),
-        ([parts[0], "--methods", "good", "--pair", "good", "bad"], "--pair: must be among good;"),
-        ([json], "list.json is no result of these scripts$"),
-    ):
-        with pytest.raises(SystemExit, match=message):
-            run.main([*arguments, "--out", str(tmp_path / "out")])
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [(["--rope", "x"], "of at least 0, got 'x'"), (["--rope=-1"], "of at least 0, got '-1'"),
-     (["--format", "xyz"], "must be among png, pdf, .*got 'xyz'")],
-)  # fmt: skip
-def test_wrong_arguments(run, arguments, message, capsys):
-    with pytest.raises(SystemExit):
-        run.main(["a.csv", *arguments])
-    assert re.search(message, capsys.readouterr().err)
-
-
-def test_names_that_are_numbers_and_compressed_tables(run, tmp_path, capsys):
-    rows = [(s, m, 0, 0.5, "1", "[0.1]") for s in (1, 2) for m in (3, 4, 5)]
-    columns = ["set", "method", "seed", "accuracy", "right", "squared_error"]
-    source = write(pd.DataFrame(rows, columns=columns), tmp_path / "a.tsv.gz")
-    run.main([source, "--pair", "3", "4", "--out", str(tmp_path), "--format", "svg"])
-    assert "mean ranks over 2 sets; Friedman p = 1;" in capsys.readouterr().out
-    result = pd.read_csv(tmp_path / "pair.csv")  # of one test row there is no interval
-    assert result["of"].tolist() == ["accuracy", "squared error"] * 2
-    assert (result[["difference", "2.5 %", "97.5 %"]] == 0).all(axis=None)
-    run.main([source, "--methods", "3", "4", "--out", str(tmp_path), "--format", "svg"])
-    assert "Friedman" not in capsys.readouterr().out
-
-
-def test_sources_apart(run, results, tmp_path, monkeypatch, capsys):
-    other = results.assign(accuracy=results["accuracy"] + 0.1)
-    monkeypatch.chdir(tmp_path)
-    write(results, "a.csv")
-    write(other, "b.csv")
-    run.main(["a.csv", "b.csv", "--apart", "--methods", "good [a.csv]", "good [b.csv]"])
-    ranks = pd.read_csv("results/summary/ranks.csv").set_index("method")["mean rank"]
-    assert ranks.to_dict() == {"good [b.csv]": 1, "good [a.csv]": 2}

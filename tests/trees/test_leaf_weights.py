@@ -34,23 +34,21 @@ def weights(forest):
             yield leaf_weights(tree.nodes)
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"max_depth": 2}, {"max_depth": 1}, {"min_samples_leaf": 90}]
-)
-@pytest.mark.parametrize("categories", [None, [0, 1]])
 @pytest.mark.parametrize("kind", FORESTS)
-def test_numbers_of_rows(kind, categories, options):
-    X, y = table()
-    forest = kind(
-        5, bootstrap=False, categorical_features=categories, random_state=0, **options
-    ).fit(X, y)
-    leaves = forest.apply(X)
-    for t, of_tree in enumerate(weights(forest)):
-        counts = np.bincount(leaves[:, t], minlength=len(of_tree))
-        leaves_with_rows = np.flatnonzero(counts)
-        np.testing.assert_array_equal(of_tree[leaves_with_rows], counts[leaves_with_rows])
-    for block in forest._trees:
-        assert decode_forest(block).weight.sum() == 700 * block.n_trees
+def test_numbers_of_rows(kind):
+    for options in [{}, {"max_depth": 2}, {"max_depth": 1}, {"min_samples_leaf": 90}]:
+        for categories in [None, [0, 1]]:
+            X, y = table()
+            forest = kind(
+                5, bootstrap=False, categorical_features=categories, random_state=0, **options
+            ).fit(X, y)
+            leaves = forest.apply(X)
+            for t, of_tree in enumerate(weights(forest)):
+                counts = np.bincount(leaves[:, t], minlength=len(of_tree))
+                leaves_with_rows = np.flatnonzero(counts)
+                np.testing.assert_array_equal(of_tree[leaves_with_rows], counts[leaves_with_rows])
+            for block in forest._trees:
+                assert decode_forest(block).weight.sum() == 700 * block.n_trees
 
 
 @pytest.mark.parametrize("kind", FORESTS)
@@ -67,22 +65,22 @@ def test_draws_and_whole_weights(kind):
         np.testing.assert_array_equal(of_tree[leaves_with_rows], result[leaves_with_rows])
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1, 1e300])
 @pytest.mark.parametrize("kind", FORESTS)
-def test_real_weights_are_shares(kind, scale):
-    X, y = table()
-    sample_weight = np.random.default_rng(1).random(len(X)) * scale
-    forest = kind(3, bootstrap=False, max_depth=4, random_state=0).fit(X, y, sample_weight)
-    leaves = forest.apply(X)
-    for t, of_tree in enumerate(weights(forest)):
-        result = np.bincount(
-            leaves[:, t], sample_weight / sample_weight.sum(), minlength=len(of_tree)
-        )
-        leaves_with_rows = np.flatnonzero(result)
-        total = of_tree[leaves_with_rows].sum()
-        np.testing.assert_allclose(
-            of_tree[leaves_with_rows] / total, result[leaves_with_rows], rtol=1e-6
-        )
+def test_real_weights_are_shares(kind):
+    for scale in [1e-300, 1, 1e300]:
+        X, y = table()
+        sample_weight = np.random.default_rng(1).random(len(X)) * scale
+        forest = kind(3, bootstrap=False, max_depth=4, random_state=0).fit(X, y, sample_weight)
+        leaves = forest.apply(X)
+        for t, of_tree in enumerate(weights(forest)):
+            result = np.bincount(
+                leaves[:, t], sample_weight / sample_weight.sum(), minlength=len(of_tree)
+            )
+            leaves_with_rows = np.flatnonzero(result)
+            total = of_tree[leaves_with_rows].sum()
+            np.testing.assert_allclose(
+                of_tree[leaves_with_rows] / total, result[leaves_with_rows], rtol=1e-6
+            )
 
 
 def test_however_small_a_weight_is_above_zero():
@@ -93,11 +91,11 @@ def test_however_small_a_weight_is_above_zero():
     assert np.count_nonzero(of_tree) == 4
 
 
-@pytest.mark.parametrize("n_rows", [1, 40])
 @pytest.mark.parametrize("kind", FORESTS)
-def test_predictions_do_not_depend_on_leaf_weights(kind, n_rows):
-    X, y = table(60_000)
-    X = X[:, :1]  # one column, and leaves of large weights
-    forest = kind(2, bootstrap=False, max_depth=2, random_state=0).fit(X, y)
-    one_by_one = [forest.predict(row[None])[0] for row in X[:n_rows]]
-    np.testing.assert_array_equal(one_by_one, forest.predict(X)[:n_rows])
+def test_predictions_do_not_depend_on_leaf_weights(kind):
+    for n_rows in [1, 40]:
+        X, y = table(60_000)
+        X = X[:, :1]  # one column, and leaves of large weights
+        forest = kind(2, bootstrap=False, max_depth=2, random_state=0).fit(X, y)
+        one_by_one = [forest.predict(row[None])[0] for row in X[:n_rows]]
+        np.testing.assert_array_equal(one_by_one, forest.predict(X)[:n_rows])

@@ -1,0 +1,10 @@
+import pytest
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_draws(request):
+    """Intervals of reports come from few draws of rows, except in the tests of intervals."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not request.module.__name__.endswith("test_scores"):
+            patch.setattr("mddf._command.scores.N_DRAWS", 20)
+        yield
