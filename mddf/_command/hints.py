@@ -61,16 +61,6 @@ def warn_of_text(source: Source, schema: Schema) -> None:
             )
 
 
-def warn_of_row_names(source: Source) -> None:
-    """Warn of rows with a cell more than the header, which could also be split numbers."""
-    if source.has_row_names:
-        _warn(
-            f"{source.path}: the rows have one cell more than the header, and their first cells "
-            "are taken as names of the rows and left out. If instead numbers with a decimal comma "
-            "are not quoted, correct the file; else let the header name this column"
-        )
-
-
 def warn_of_target(path: Path, target: str, y: np.ndarray) -> None:
     """Warn of whole numbers that name the rows, which no feature can predict."""
     if y.dtype.kind in "iuf" and DataColumn(target, "number", y.astype(float)).identifies_rows:

@@ -138,7 +138,6 @@ def read_training(
             _check_classes(path, target, y)
         X = schema.features(source)
     if warn:
-        hints.warn_of_row_names(source)
         hints.warn_of_target(path, target, y)
         hints.warn_of_text(source, schema)
         hints.warn_of_codes(source, schema)

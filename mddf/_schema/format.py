@@ -27,8 +27,6 @@ class Format:
         Encoding of a CSV file.
     day_first : bool
         Whether 3/4/2024 is in April.
-    row_names : bool or None
-        Whether rows begin with names that have no cell in the header; None if that is not known.
     elapsed : tuple of str
         Names of columns of dates whose days since 1970 are also a feature.
     """
@@ -42,7 +40,6 @@ class Format:
     thousands: str = ""
     encoding: str = "utf-8"
     day_first: bool = False
-    row_names: bool | None = None
     elapsed: tuple[str, ...] = ()
 
 

@@ -118,7 +118,6 @@ def describe(source: Source, features: Sequence[str], target: str, form: Format)
 
     A TableError refuses columns that cannot be used, or do not hold what `form` declares.
     """
-    form = replace(form, row_names=source.has_row_names)
     columns = tuple(_describe_column(source, name, form) for name in features)
     # The target may be a column of dates: their texts are then the labels.
     without_dates = replace(form, dates=())

@@ -11,7 +11,7 @@ import lzma
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -40,7 +40,6 @@ _CLEAN_CELL = re.compile(r"[^,;\t|]*|\s*[+-]?[\d.]*,\d+\s*")
 _HTML = re.compile(r"\s*<(!doctype|html|head|body|table|\?xml)", re.IGNORECASE)
 # The largest limit that the module csv accepts on all platforms.
 _LONGEST_CELL = 2**31 - 1
-_NUMBER = re.compile(r"[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?")
 # pyarrow needs whole rows within a block. Rows of thousands of cells exceed its default of 1 MB.
 _BLOCK_BYTES = 2**24
 # Rows of a block of Parquet: with 100 columns of doubles, 50 MB. Not tuned.
@@ -63,8 +62,6 @@ class Source:
         Columns that pandas wrote as the row labels of a Parquet file.
     layout : _Layout or None
         Layout of a CSV file; None for Parquet.
-    has_row_names : bool
-        Whether rows of a CSV file begin with a name, to which the header has no cell.
     """
 
     path: Path
@@ -73,7 +70,6 @@ class Source:
     n_rows: int
     index_names: tuple[str, ...] = ()
     layout: _Layout | None = None
-    has_row_names: bool = False
     first_row: int = 0  # number of the first row in the file, if the cells are a part of it
     kept_rows: np.ndarray | None = None  # numbers of the rows, if others were left out
 
@@ -107,18 +103,16 @@ def read_source(
 ) -> Source:
     """Read a table with a header from a Parquet file or a CSV file, which may be compressed.
 
-    If all rows of a CSV file have one cell more than the header, the last cells are empty, or the
-    first ones are row names, as R writes them; they are left out. Row names are all different, and
-    not numbers unless they count the rows. If the table of the fit had none, they are refused.
-
     If `columns` are given, only these are read, as far as the file has them. A TableError refuses
     files that are not tables, or whose rows have more or fewer cells than the header.
     """
-    path = Path(path)
-    with _table_errors(path, form):
-        if is_parquet(path):
-            return _read_parquet(path, columns)
-        return _read_csv(path, form, columns)
+    import pyarrow as pa
+
+    blocks = list(read_blocks(path, form, columns))
+    cells = {
+        name: pa.concat_arrays([block.cells[name] for block in blocks]) for name in blocks[0].cells
+    }
+    return replace(blocks[0], cells=cells, n_rows=sum(block.n_rows for block in blocks))
 
 
 def read_blocks(
@@ -129,24 +123,17 @@ def read_blocks(
     block_rows: int = BLOCK_ROWS,
     block_bytes: int = _BLOCK_BYTES,
 ) -> Iterator[Source]:
-    """Read a table as `read_source` does, in blocks of rows in their order.
+    """Read a table as `read_source` does, in blocks of rows in their order, at least one.
 
     A block of Parquet has up to `block_rows` rows, and one of CSV is made of `block_bytes` of the
-    file. CSV files with row names, or with a delimiter at the ends of their lines, are one block,
-    because these two cases can be distinguished only by all rows.
+    file.
     """
     path = Path(path)
     with _table_errors(path, form):
         if is_parquet(path):
             yield from _parquet_blocks(path, columns, block_rows)
-            return
-        layout = _find_layout(path, form)
-        is_plain = layout.width == len(layout.header) and layout.header[-1].strip()
-        if not (is_plain and layout.has_rows):
-            yield _read_csv(path, form, columns)
-            return
-        layout.check_blank_lines()
-        yield from _csv_blocks(layout, columns, block_bytes)
+        else:
+            yield from _csv_blocks(_find_layout(path, form), columns, block_bytes)
 
 
 @contextmanager
@@ -203,13 +190,16 @@ def _refuse_equal_names(path: Path, names: list[str]) -> None:
 def _parquet_blocks(
     path: Path, columns: Collection[str] | None, block_rows: int
 ) -> Iterator[Source]:
+    import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(path) as file:
         names, index_names = _parquet_names(path, file)
         chosen = [name for name in names if columns is None or name in columns]
         first_row = 0
-        for batch in file.iter_batches(block_rows, columns=chosen, use_pandas_metadata=False):
+        batches = file.iter_batches(block_rows, columns=chosen, use_pandas_metadata=False)
+        none = pa.RecordBatch.from_pylist([], file.schema_arrow)
+        for batch in batches if file.metadata.num_rows else [none]:
             cells = {name: batch.column(name) for name in chosen}
             yield Source(path, names, cells, batch.num_rows, index_names, first_row=first_row)
             first_row += batch.num_rows
@@ -218,16 +208,19 @@ def _parquet_blocks(
 def _csv_blocks(
     layout: _Layout, columns: Collection[str] | None, block_bytes: int
 ) -> Iterator[Source]:
-    from pyarrow import csv as arrow_csv
-
     names = _csv_names(layout)
+    layout.check_width()
+    layout.check_blank_lines()
     chosen = {str(i): name for i, name in enumerate(names) if columns is None or name in columns}
     # The last column shows whether a quote at the end of the file is open.
-    places = {*map(int, chosen), len(names) - 1}
+    places = {*map(int, chosen), layout.width - 1}
     first_row = 0
     last = None
     with _ragged_rows_refused(layout), _open_bytes(layout.path) as stream:
-        for batch in arrow_csv.open_csv(stream, **_csv_options(layout, places, block_bytes)):
+        for batch in _text_batches(layout, stream, places, block_bytes):
+            if layout.ends_with_sep and not _are_blank(batch.column(str(layout.width - 1))):
+                _refuse_ragged(layout)
+                raise TableError(f"{layout.path} must have a name for its last column")
             cells = {name: batch.column(place) for place, name in chosen.items()}
             yield Source(
                 layout.path, names, cells, batch.num_rows, layout=layout, first_row=first_row
@@ -239,7 +232,8 @@ def _csv_blocks(
 
 
 def _csv_names(layout: _Layout) -> list[str]:
-    names = [name if name.strip() else f"Unnamed: {i}" for i, name in enumerate(layout.header)]
+    header = layout.header[: layout.n_columns]
+    names = [name if name.strip() else f"Unnamed: {i}" for i, name in enumerate(header)]
     _refuse_equal_names(layout.path, names)
     return names
 
@@ -255,30 +249,13 @@ def _parquet_names(path: Path, file: Any) -> tuple[list[str], tuple[str, ...]]:
     return names, tuple(set(index) - unnamed)
 
 
-def _read_parquet(path: Path, columns: Collection[str] | None) -> Source:
-    from pyarrow.parquet import ParquetFile
-
-    with ParquetFile(path) as file:
-        names, index_names = _parquet_names(path, file)
-        chosen = [name for name in names if columns is None or name in columns]
-        table = file.read(columns=chosen, use_pandas_metadata=False)
-        n_rows = file.metadata.num_rows
-    cells = {name: _one_array(table.column(name)) for name in chosen}
-    return Source(path, names, cells, n_rows, index_names=index_names)
-
-
-def _one_array(column: pa.ChunkedArray) -> pa.Array:
-    import pyarrow as pa
-
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-
-
 @dataclass(frozen=True)
 class _Layout:
     """Layout of a CSV file.
 
     `n_skipped` is the number of records up to the header, with blank lines. `width` is the number
-    of cells of the first row, or of the header if there are no rows.
+    of cells of the first row, or of the header if there are no rows. If `ends_with_sep`, all rows
+    end with a delimiter, and perhaps the header does.
     """
 
     path: Path
@@ -288,6 +265,18 @@ class _Layout:
     n_skipped: int
     width: int
     has_rows: bool
+    ends_with_sep: bool
+
+    @property
+    def n_columns(self) -> int:
+        return self.width - self.ends_with_sep
+
+    def check_width(self) -> None:
+        """Refuse a first row that has other cells than the header."""
+        n = len(self.header)
+        may_end = self.ends_with_sep and self.header[0][:1] != "#"
+        if self.width != n and not (may_end and self.width == n + 1):
+            _refuse_ragged(self)
 
     def rows(self, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
         """Yield the line where each row begins, and its cells."""
@@ -428,66 +417,42 @@ def _layout(path: Path, form: Format, sep: str) -> _Layout:
                 n_skipped += 1
                 header = None if _is_blank(cells) else cells
             elif not _is_blank(cells):
-                return _Layout(path, form.encoding, sep, header, n_skipped, len(cells), True)
+                return _Layout(
+                    path, form.encoding, sep, header, n_skipped, len(cells), True,
+                    ends_with_sep=_ends_with_sep(header, cells),
+                )  # fmt: skip
     if header is None:
         raise TableError(f"{path} must have a header and rows, got an empty file")
-    return _Layout(path, form.encoding, sep, header, n_skipped, len(header), False)
+    return _Layout(
+        path, form.encoding, sep, header, n_skipped, len(header), False,
+        ends_with_sep=_ends_with_sep(header, header),
+    )  # fmt: skip
 
 
-def _read_csv(path: Path, form: Format, columns: Collection[str] | None) -> Source:
-    layout = _find_layout(path, form)
-    n = len(layout.header)
-    names = _csv_names(layout)
-    if layout.width not in (n, n + 1) or (layout.width > n and layout.header[0][:1] == "#"):
-        _refuse_ragged(layout)
-    layout.check_blank_lines()
-    columns = None if columns is None else set(columns)
-    chosen = [i for i, name in enumerate(names) if columns is None or name in columns]
-    has_more_cells = layout.width == n + 1
-    # Blank last cells are known only after reading, and move the names of the others.
-    read = range(layout.width) if has_more_cells else [*{*chosen, n - 1}]
-    table = _read_text(layout, read)
-    last = table.column(str(layout.width - 1))
-    has_row_names = has_more_cells and not _is_all_blank(last)
-    if has_row_names and (form.row_names is False or not _are_row_names(table.column("0"))):
-        _refuse_ragged(layout)
-    if n > 1 and not has_more_cells and not layout.header[-1].strip() and _is_all_blank(last):
-        # Every line ends with a delimiter.
-        names.pop()
-    shift = int(has_row_names)
-    cells = {names[i]: _one_array(table.column(str(i + shift))) for i in chosen if i < len(names)}
-    return Source(path, names, cells, table.num_rows, layout=layout, has_row_names=has_row_names)
+def _ends_with_sep(header: list[str], row: list[str]) -> bool:
+    """Whether a row ends with a delimiter, behind which the header has no name."""
+    has_name = len(header) == len(row) and header[-1].strip()
+    return len(row) > 1 and not row[-1].strip() and not has_name
 
 
-def _are_row_names(column: pa.ChunkedArray) -> bool:
-    """Whether cells are all different, and no numbers or consecutive ones."""
-    texts = [text.strip() for text in column.to_pylist()]
-    if len(set(texts)) < len(texts):
-        return False
-    if all(text.isdigit() for text in texts):
-        numbers = [int(text) for text in texts]
-        return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
-    return not any(_NUMBER.fullmatch(text) for text in texts)
-
-
-def _is_all_blank(column: pa.ChunkedArray) -> bool:
+def _are_blank(texts: pa.Array) -> bool:
     import pyarrow.compute as pc
 
-    trimmed = pc.utf8_trim_whitespace(column)
-    return not pc.any(pc.not_equal(trimmed, "")).as_py()
+    return not pc.any(pc.not_equal(pc.utf8_trim_whitespace(texts), "")).as_py()
 
 
-def _read_text(layout: _Layout, places: Collection[int]) -> pa.Table:
-    """Read columns of a CSV file as text; their names are their places."""
+def _text_batches(
+    layout: _Layout, stream: IO[bytes], places: Collection[int], block_bytes: int
+) -> Iterable[pa.RecordBatch]:
+    """Columns of a CSV file as text; their names are their places."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    if not layout.has_rows:
-        return pa.table({str(place): pa.array([], pa.string()) for place in sorted(places)})
-    with _ragged_rows_refused(layout), _open_bytes(layout.path) as stream:
-        table = arrow_csv.read_csv(stream, **_csv_options(layout, places, _BLOCK_BYTES))
-    _refuse_open_quotes(layout, table)
-    return table
+    if layout.has_rows:
+        options = _csv_options(layout, places, block_bytes)
+        batches: Iterable[pa.RecordBatch] = arrow_csv.open_csv(stream, **options)
+        return batches
+    return [pa.record_batch({str(place): pa.array([], pa.string()) for place in places})]
 
 
 @contextmanager
@@ -548,7 +513,7 @@ def _refuse_ragged(layout: _Layout) -> None:
             )
 
 
-def _refuse_open_quotes(layout: _Layout, table: pa.Table) -> None:
+def _refuse_open_quotes(layout: _Layout, table: pa.RecordBatch) -> None:
     """Raise an error if a quote that is never closed swallows the end of the file."""
     last = [column[-1].as_py() for column in table.columns] if table.num_rows else []
     if not any("\n" in cell for cell in last):

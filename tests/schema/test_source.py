@@ -39,7 +39,6 @@ def test_names_stay_with_their_columns(write):
     for lines in (
         [HEADER, *ends],
         [f"{HEADER},", *ends],
-        [HEADER, *(f'"{i}",{row}' for i, row in enumerate(ROWS, 1))],  # as R writes them
         [HEADER, ROWS[0], "", *ROWS[1:], "", "  "],
         ["", "", HEADER, *ROWS],
         [line.replace(",", ";") for line in (HEADER, *ROWS)],
@@ -174,6 +173,11 @@ def test_parquet_by_any_name(tmp_path):
         assert read_source(path).place(1) == f"{path}, row 2"
 
 
+def test_a_delimiter_at_the_end_of_some_rows_is_refused(write):
+    with pytest.raises(TableError, match="must have a name for its last column"):
+        read_source(write("a,", "1,", "2,x"))
+
+
 def test_columns_without_names_get_generated_names(write):
     assert read_source(write(",a,", "1,2,3")).names == ["Unnamed: 0", "a", "Unnamed: 2"]
 
@@ -196,21 +200,13 @@ def test_header_and_rows_decide_the_delimiter(write):
 
 
 @pytest.mark.parametrize(
-    "rows", [["1,5,2", "2,5,2", "2,7,1"], ["r1,1,2", "r1,1,3"], ["1,2,3", "3,4,5"]]
+    "rows", [["1,5,2", "2,5,2", "2,7,1"], ["r1,1,2", "r2,1,3"], ["1,2,", "3,4,5"]]
 )
-def test_a_cell_more_than_the_header_is_no_row_name(write, rows):
+def test_a_cell_more_than_the_header_is_refused(write, rows):
     with pytest.raises(
         TableError, match=r"line 2: must have 2 cells .*quote numbers with a decimal"
     ):
         read_source(write("a,b", *rows))
-
-
-def test_row_names_of_later_tables_only_if_the_fit_had_some(write):
-    path = write("a,b", "r1,1,2", "r2,3,4")
-    assert read_source(path).has_row_names
-    assert cells(path, Format(row_names=True)) == {"a": ["1", "3"], "b": ["2", "4"]}
-    with pytest.raises(TableError, match="line 2: must have 2 cells"):
-        read_source(path, Format(row_names=False))
 
 
 def test_cells_of_any_length(tmp_path):
