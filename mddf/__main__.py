@@ -59,7 +59,7 @@ def _unknown_arguments(command_parser: argparse.ArgumentParser, unknown: Sequenc
     return f"unknown arguments: {' '.join(unknown)}{hint}"
 
 
-def _warn(message: Warning | str, *_: object, **__: object) -> None:
+def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
     sys.stderr.write(f"warning: {message}\n")
 
 
@@ -82,7 +82,7 @@ def _run(words: Sequence[str]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # deprecations are for developers
         warnings.simplefilter("default", UserWarning)
-        warnings.showwarning = _warn
+        warnings.showwarning = _print_warning
         try:
             options.run(options)
         except BrokenPipeError:

@@ -52,14 +52,6 @@ def _of_estimator(name: str) -> Callable[[DaskEstimator], bool]:
     return check
 
 
-def _predict(model: Any, X: Any) -> np.ndarray:
-    return np.asarray(model.predict(X))
-
-
-def _predict_proba(model: Any, X: Any) -> np.ndarray:
-    return np.asarray(model.predict_proba(X))
-
-
 def _refuse_other_models(estimator: object) -> None:
     if not isinstance(estimator, Forest | GradientBoosting):
         raise TypeError(
@@ -230,7 +222,7 @@ class DaskEstimator(MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         example = getattr(self.estimator_, "classes_", np.zeros(0))
-        return predicted(X, self.estimator_, _predict, example)
+        return predicted(X, self.estimator_, "predict", example)
 
     @available_if(_of_estimator("predict_proba"))
     def predict_proba(self, X: Any) -> Any:
@@ -245,7 +237,7 @@ class DaskEstimator(MetaEstimatorMixin, BaseEstimator):
         Dask array or data frame of shape (n_samples, n_classes)
         """
         check_is_fitted(self)
-        return predicted(X, self.estimator_, _predict_proba, np.zeros((0, len(self.classes_))))
+        return predicted(X, self.estimator_, "predict_proba", np.zeros((0, len(self.classes_))))
 
     @property
     def classes_(self) -> np.ndarray:

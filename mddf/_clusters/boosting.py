@@ -22,7 +22,7 @@ from mddf._clusters.shard_inputs import (
     RowsOfUser,
     ShardInputs,
     encode_shard_labels,
-    places_of,
+    places_of_shard,
     read_shard,
     refuse_parameters,
 )
@@ -184,7 +184,7 @@ def fit_boosting_shard(
     check_boosting(model, has_validation_set=has_validation_set)
     # 1. Read the table, the target and the weights.
     shard = read_shard(model, training, within_range, communicator)
-    target = _read_target(model, training.y, shard, communicator)
+    target = _read_boosting_target(model, training.y, shard, communicator)
     every_weight = boosting_weights(target.weights, shard.sample_weight)
     if every_weight is not None and model.loss in QUANTILE_LOSSES:
         _refuse_fractions(every_weight, model.loss)
@@ -218,7 +218,7 @@ def _refuse_fractions(weights: np.ndarray, loss: str) -> None:
         )
 
 
-def _read_target(
+def _read_boosting_target(
     model: GradientBoosting,
     y: npt.ArrayLike,
     shard: ShardInputs,
@@ -229,7 +229,7 @@ def _read_target(
     The values are those of this shard, the weights those of all shards.
     """
     if isinstance(model, GradientBoostingClassifier):
-        return _read_classes(model, y, shard.sample_weight, communicator)
+        return _read_boosting_classes(model, y, shard.sample_weight, communicator)
     assert isinstance(model, GradientBoostingRegressor)
     values = model._read_numbers(y)
     ends = shard.target_ends(values, communicator)
@@ -242,7 +242,7 @@ def _read_target(
     return BoostingTarget(kind, kind.scaled(values), shard.sample_weight)
 
 
-def _read_classes(
+def _read_boosting_classes(
     model: GradientBoostingClassifier,
     y: npt.ArrayLike,
     sample_weight: np.ndarray | None,
@@ -276,7 +276,7 @@ def _read_validation(
         check_lengths(validation.X, y_val=validation.y)
         n_rows = table.shape[0]
         codes = binner.encode(table).codes
-    own_rows, n_all_rows = places_of(n_rows, communicator)
+    own_rows, n_all_rows = places_of_shard(n_rows, communicator)
     has_weights = validation is not None and validation.sample_weight is not None
     every_weight = None
     if any(communicator.gather(has_weights)):

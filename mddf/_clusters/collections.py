@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from threading import Lock
 from typing import Any
 
@@ -159,15 +159,15 @@ def assigned(sizes: Sequence[float], n_workers: int) -> list[int]:
     return np.minimum(n_workers - 1, middles * n_workers // total).astype(int).tolist()
 
 
-def predicted(X: Any, model: Any, method: Callable[[Any, Any], Any], example: Any) -> Any:
+def predicted(X: Any, model: Any, method: str, example: Any) -> Any:
     """Lazy predictions for the partitions of X.
 
     Parameters
     ----------
     X : Dask array or data frame
     model : estimator
-    method : callable
-        Function from the model and a partition to an array of predictions.
+    method : str
+        Name of a method that predicts an array.
     example : ndarray
         Some predictions, of the type and the number of dimensions of all.
     """
@@ -185,11 +185,11 @@ def predicted(X: Any, model: Any, method: Callable[[Any, Any], Any], example: An
     )
 
 
-def _predict(X: Any, model: Any, method: Callable[[Any, Any], Any], none: Any) -> Any:
-    return method(model, X) if len(X) else none
+def _predict(X: Any, model: Any, method: str, none: Any) -> Any:
+    return np.asarray(getattr(model, method)(X)) if len(X) else none
 
 
-def _predict_frame(X: Any, model: Any, method: Callable[[Any, Any], Any], example: Any) -> Any:
+def _predict_frame(X: Any, model: Any, method: str, example: Any) -> Any:
     return _like_frame(_predict(X, model, method, example[:0]), X, example)
 
 

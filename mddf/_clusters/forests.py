@@ -100,7 +100,7 @@ def fit_forest_shard(
     shard = read_shard(model, rows, scale_weights, communicator)
     if shard.n_all_rows > _MOST_ROWS:
         raise ValueError(f"X must have at most {_MOST_ROWS} rows, got {shard.n_all_rows}")
-    target, weights = _read_target(model, rows.y, shard, communicator)
+    target, weights = _read_forest_target(model, rows.y, shard, communicator)
     if weights.row is not None and not model.bootstrap:
         _refuse_other_than_counts(weights.row)
         if isinstance(target, Classes):
@@ -176,7 +176,7 @@ def _state_of(blocks: list[GrownBlock], n_columns: int, entropy: list[int]) -> F
     return ForestState(entropy, grown.trees, np.zeros(n_columns) + importances)
 
 
-def _read_target(
+def _read_forest_target(
     model: Forest[Any],
     y: npt.ArrayLike,
     shard: ShardInputs,
@@ -184,7 +184,7 @@ def _read_target(
 ) -> tuple[_Target, RowWeights]:
     """Targets of this shard, and the weights of the rows of all shards."""
     if isinstance(model, BaseForest):
-        return _read_classes(model, y, shard.sample_weight, communicator)
+        return _read_forest_classes(model, y, shard.sample_weight, communicator)
     assert isinstance(model, BaseForestRegressor)
     values = read_values(y)
     ends = shard.target_ends(values, communicator)
@@ -194,7 +194,7 @@ def _read_target(
     return Values.from_bound(values, bound), row_weights(shard.sample_weight, None, np.zeros(0))
 
 
-def _read_classes(
+def _read_forest_classes(
     model: BaseForest,
     y: npt.ArrayLike,
     sample_weights: np.ndarray | None,

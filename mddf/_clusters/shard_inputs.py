@@ -75,10 +75,10 @@ def read_shard(
     sample_weight = gather_weights(rows.X, rows.sample_weight, communicator)
     if sample_weight is not None:
         sample_weight = scaled(all_weights(sample_weight, len(sample_weight)))
-    return ShardInputs(table, *places_of(table.shape[0], communicator), sample_weight)
+    return ShardInputs(table, *places_of_shard(table.shape[0], communicator), sample_weight)
 
 
-def places_of(n_rows: int, communicator: Communicator) -> tuple[slice, int]:
+def places_of_shard(n_rows: int, communicator: Communicator) -> tuple[slice, int]:
     """Places of the rows of this shard among those of all shards, and the number of all."""
     lengths = communicator.gather(n_rows)
     first = sum(lengths[: communicator.rank])

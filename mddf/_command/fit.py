@@ -221,7 +221,7 @@ def _fit_and_evaluate(
         name_of_groups=dependence.name_of_groups,
     )
     train, test = splits[0]
-    decision, source_of_threshold = _decision(options, models[0], train, held_out)
+    decision, source_of_threshold = _choose_decision(options, models[0], train, held_out)
     fit = report.EvaluatedFit(
         table_name=options.table.name,
         target=options.target,
@@ -298,7 +298,7 @@ def check_positive(positive: str, table: rows.TrainingTable) -> None:
     rows.check_names("--positive must be one of", [positive], [str(label) for label in labels])
 
 
-def _decision(
+def _choose_decision(
     options: argparse.Namespace,
     model: BaseEstimator,
     train: LabelledRows,

@@ -35,7 +35,7 @@ def render_page(template: str, **content: object) -> str:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
     )
-    environment.filters |= {"rounded": _rounded, "quoted": repr}
+    environment.filters |= {"rounded": _rounded_cell, "quoted": repr}
     return environment.get_template(template).render(content)
 
 
@@ -58,7 +58,7 @@ def svg(figure: Any) -> Markup:
     return Markup(re.sub(r"^.*?<svg ", start, file.getvalue(), count=1, flags=re.DOTALL))
 
 
-def _rounded(cell: object) -> object:
+def _rounded_cell(cell: object) -> object:
     if isinstance(cell, float | np.floating):
         return "" if np.isnan(cell) else f"{cell:.4g}"
     return cell

@@ -69,7 +69,7 @@ are ignored.
         if options.out is not None:
             files.check_output("--out", options.out, files.TABLES, options.overwrite)
         stored = files.read_model(options.model)
-        decision = _decision(options, stored)
+        decision = _decision_of_options(options, stored)
         tables = predicted_blocks(
             stored.model,
             options.table,
@@ -112,7 +112,9 @@ def predicted_blocks(
         yield block
 
 
-def _decision(options: argparse.Namespace, stored: files.StoredModel) -> Decision | None:
+def _decision_of_options(
+    options: argparse.Namespace, stored: files.StoredModel
+) -> Decision | None:
     """Read the threshold and its class from the options and the model file."""
     if options.threshold is None:
         if options.positive is not None:

@@ -91,9 +91,9 @@ class Progress:
             return
         self._last_line = now
         elapsed = now - self._start
-        left = f", about {_seconds(elapsed * (1 - done) / done)} left" if done > 0 else ""
-        sys.stderr.write(f"{text}: {100 * done:.0f} % after {_seconds(elapsed)}{left}\n")
+        left = f", about {_seconds_as_text(elapsed * (1 - done) / done)} left" if done > 0 else ""
+        sys.stderr.write(f"{text}: {100 * done:.0f} % after {_seconds_as_text(elapsed)}{left}\n")
 
 
-def _seconds(seconds: float) -> str:
+def _seconds_as_text(seconds: float) -> str:
     return tqdm.format_interval(seconds)

@@ -143,7 +143,7 @@ def render_report(fit: EvaluatedFit) -> str:
         n_draws=scores.N_DRAWS,
         charts=charts,
         scores_by_class=_class_rows(fit),
-        importances=_importances(fit) if len(fit.test.y) > 1 else None,
+        importances=_importances_chart(fit) if len(fit.test.y) > 1 else None,
         members=_member_rows(fit.model),
         findings=fit.findings[:_MAX_COLUMNS].to_dicts(),
         columns=_column_rows(fit.X),
@@ -347,7 +347,7 @@ def _regression_chart(y: np.ndarray, predictions: np.ndarray) -> _Chart:
     return _Chart(pages.svg(figure), caption, heading="Predictions")
 
 
-def _importances(fit: EvaluatedFit) -> _Chart:
+def _importances_chart(fit: EvaluatedFit) -> _Chart:
     display = ImportancesDisplay.from_estimator(
         fit.model, fit.test.X, fit.test.y, random_state=0, n_repeats=_REPEATS_OF_IMPORTANCES,
         max_samples=_ROWS_OF_IMPORTANCES,

@@ -192,7 +192,7 @@ def read_features(
 ) -> tuple[pd.DataFrame, Source]:
     """Read the features of rows to predict, and the cells of these and the kept columns."""
     source = read(path, schema.format, {*schema.names, *keep})
-    return _features(source, schema), source
+    return _known_features(source, schema), source
 
 
 def read_feature_blocks(
@@ -206,7 +206,7 @@ def read_feature_blocks(
         for source in read_blocks(Path(path), schema.format, columns):
             if source.n_rows:
                 has_rows = True
-                yield _features(source, schema), source
+                yield _known_features(source, schema), source
     if not has_rows:
         raise SystemExit(f"{path} must have rows, got none")
 
@@ -250,7 +250,7 @@ def read_test(
     if drop_unlabelled and target in source.names:
         with exit_on_table_errors():
             source = _labelled(source, schema)
-    X = _features(source, schema)
+    X = _known_features(source, schema)
     with exit_on_table_errors():
         if target not in source.names or schema.target_cells(source).null_count == source.n_rows:
             return X, None
@@ -267,7 +267,7 @@ def read_test(
     return X, y
 
 
-def _features(source: Source, schema: Schema) -> pd.DataFrame:
+def _known_features(source: Source, schema: Schema) -> pd.DataFrame:
     if missing := [name for name in schema.names if name not in source.names]:
         listed = ", ".join(map(visible, source.names))
         raise SystemExit(

@@ -196,7 +196,7 @@ def intervals(
         values = np.array([scores[name] for scores in drawn_scores])
         values = values[np.isfinite(values)]
         reach = reach_of_deviation * values.std() if len(values) else np.nan
-        limits[name] = _limits(name, scores_of_all[name], reach, n_units)
+        limits[name] = _interval(name, scores_of_all[name], reach, n_units)
     return limits
 
 
@@ -211,10 +211,10 @@ def _reach(n_units: int, n_folds: int) -> float:
     return float(stats.t.ppf(1 - _TAIL, n_units - 1) * np.sqrt(variance))
 
 
-def _limits(name: str, score: float, reach: float, n_units: int) -> tuple[float, float]:
+def _interval(name: str, score: float, reach: float, n_units: int) -> tuple[float, float]:
     """Limits that are `reach` from the score, up to the curvature of its scale."""
     if name == "R2":
-        low, high = _limits("RMSE", 1 - score, reach, n_units)
+        low, high = _interval("RMSE", 1 - score, reach, n_units)
         return 1 - high, 1 - low
     if name in _LOSSES:
         with np.errstate(over="ignore"):

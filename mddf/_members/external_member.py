@@ -91,16 +91,16 @@ def external_vectors(model: FittedModel, X: Any, n_columns: int, name: str) -> n
     if not is_classifier(model):
         with blaming(name, "predict", X):
             predictions = model.predict(X)
-        return _checked(name, predictions, (len(X), n_columns), least=-np.inf)
+        return _checked_predictions(name, predictions, (len(X), n_columns), least=-np.inf)
     with blaming(name, "predict", X):
         probabilities = model.predict_proba(X)
     vectors = np.zeros((len(X), n_columns))
     shape = len(X), len(model.classes_)
-    vectors[:, model.classes_] = _checked(name, probabilities, shape, least=0.0)
+    vectors[:, model.classes_] = _checked_predictions(name, probabilities, shape, least=0.0)
     return vectors
 
 
-def _checked(
+def _checked_predictions(
     name: str, predictions: npt.ArrayLike, shape: tuple[int, int], *, least: float
 ) -> np.ndarray:
     """Reshape the predictions of a member; raise ValueError if they are not valid."""

@@ -156,7 +156,7 @@ class KernelLogisticClassifier(ClassifierMixin, BaseEstimator):
             self.bumps_ = np.zeros((len(self.landmarks_), 1))
             self.intercept_ = np.zeros(1)
             return self
-        features, root = _features(self._kernel(encoded))
+        features, root = _kernel_features(self._kernel(encoded))
         start = np.zeros((training.n_scores, features.shape[1]))
         coefficients = training.fit(features, start, self.penalty_, _TOLERANCE)
         bumps = np.ascontiguousarray(coefficients[:, :-1])
@@ -182,7 +182,7 @@ class KernelLogisticClassifier(ClassifierMixin, BaseEstimator):
         distances = squared_distances(encoded[compared], self.landmarks_[compared])
         least = np.inf
         for gamma in gammas:
-            features, _ = _features(exp(distances * (-gamma / self.n_features_in_)))
+            features, _ = _kernel_features(exp(distances * (-gamma / self.n_features_in_)))
             penalty, loss = _best_penalty(features, training.rows(compared), penalties)
             if loss < least:
                 least = loss
@@ -219,7 +219,7 @@ class KernelLogisticClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
-def _features(kernel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _kernel_features(kernel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Features whose inner products are the kernel, and a constant one; the Cholesky factor."""
     features, root = _core.kernel_features(kernel, _JITTER)
     return np.column_stack([features, np.ones(len(features))]), root

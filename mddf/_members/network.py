@@ -35,7 +35,7 @@ _BLOCK_CELLS = 2**22
 _MIN_SAMPLES_LEAF = 5
 
 
-def _mean(values: np.ndarray) -> np.ndarray:
+def _ordered_mean(values: np.ndarray) -> np.ndarray:
     """Means along the first axis, with terms added one after the other.
 
     `numpy.mean` adds in an order that depends on the shape of the array.
@@ -203,7 +203,7 @@ class NetworkClassifier(ClassifierMixin, Network):
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Probabilities of the classes, shape (n_rows, n_classes)."""
-        return np.concatenate([_mean(softmax(values)) for values in self._outputs(X)])
+        return np.concatenate([_ordered_mean(softmax(values)) for values in self._outputs(X)])
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """The most probable classes."""
@@ -239,7 +239,7 @@ class NetworkRegressor(RegressorMixin, Network):
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Numbers of shape (n_rows, n_outputs)."""
         means = [
-            _mean(np.clip(values * self.scale_ + self.mean_, self.least_, self.most_))
+            _ordered_mean(np.clip(values * self.scale_ + self.mean_, self.least_, self.most_))
             for values in self._outputs(X)
         ]
         return np.concatenate(means)

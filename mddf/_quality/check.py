@@ -46,7 +46,7 @@ def check(
     X : array or data frame of shape (n_rows, n_columns)
         Features. Columns may hold numbers, text, categories, booleans or dates.
     y : array of shape (n_rows,), optional
-        CheckedTarget, without missing labels. Without it, nothing about leakage is checked.
+        Target, without missing labels. Without it, nothing about leakage is checked.
     groups : array of shape (n_rows,), optional
         Groups of rows that belong together, such as the rows of a patient. A column is a leak only
         if it predicts the target of other groups.

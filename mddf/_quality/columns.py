@@ -191,7 +191,7 @@ def _not_empty(X: Any) -> Any:
     return X
 
 
-def column_names(table: Table) -> list[str]:
+def names_of_columns(table: Table) -> list[str]:
     """Names of a data frame's columns, or the numbers of an array's columns."""
     names = range(table.shape[1]) if table.names is None else table.names
     return [str(name) for name in names]
@@ -199,7 +199,7 @@ def column_names(table: Table) -> list[str]:
 
 def read_columns(table: Table) -> Iterator[DataColumn]:
     """Read one column after the other."""
-    for c, name in enumerate(column_names(table)):
+    for c, name in enumerate(names_of_columns(table)):
         yield read_column(table, c, name)
 
 

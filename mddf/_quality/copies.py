@@ -151,14 +151,16 @@ def _hash_columns(
 def _keys(column: DataColumn, later: DataColumn | None) -> tuple[np.ndarray, np.ndarray | None]:
     """Whole numbers that are equal for equal cells of both tables."""
     if column.numbers is not None and (later is None or later.numbers is not None):
-        keys = _rounded(column.numbers)
-        return keys, None if later is None or later.numbers is None else _rounded(later.numbers)
+        keys = _rounded_numbers(column.numbers)
+        if later is None or later.numbers is None:
+            return keys, None
+        return keys, _rounded_numbers(later.numbers)
     code_of = {str(level): code for code, level in enumerate(column.levels)}
-    own = _codes(column, code_of)
-    return own, None if later is None else _codes(later, code_of)
+    own = _shared_codes(column, code_of)
+    return own, None if later is None else _shared_codes(later, code_of)
 
 
-def _codes(column: DataColumn, code_of: dict[str, int]) -> np.ndarray:
+def _shared_codes(column: DataColumn, code_of: dict[str, int]) -> np.ndarray:
     if column.codes is None:
         return np.full(len(column.missing), -1)
     # A level that is not in training gets a new code.
@@ -166,7 +168,7 @@ def _codes(column: DataColumn, code_of: dict[str, int]) -> np.ndarray:
     return np.array([*codes, -1], dtype=np.int64)[column.codes]
 
 
-def _rounded(numbers: np.ndarray) -> np.ndarray:
+def _rounded_numbers(numbers: np.ndarray) -> np.ndarray:
     """Round numbers, and return their bits; missing cells are equal."""
     mantissa, exponent = np.frexp(numbers)
     # Adding 0 makes -0 to 0.

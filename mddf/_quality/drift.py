@@ -11,7 +11,13 @@ import numpy as np
 
 from mddf._base.elementary import log
 from mddf._base.messages import short
-from mddf._quality.columns import DataColumn, column_names, read_column, read_columns, read_tables
+from mddf._quality.columns import (
+    DataColumn,
+    names_of_columns,
+    read_column,
+    read_columns,
+    read_tables,
+)
 from mddf._quality.table_text import RecordTable
 
 # Usual limits of the population stability index (PSI): below 0.1 a column is stable, and from 0.25
@@ -110,7 +116,9 @@ class _ColumnReference:
     @classmethod
     def from_column(cls, column: DataColumn) -> _ColumnReference:
         if column.numbers is not None:
-            limits = _limits(np.unique(column.numbers[~column.missing], return_counts=True))
+            limits = _limits_of_bins(
+                np.unique(column.numbers[~column.missing], return_counts=True)
+            )
             reference = cls(column.name, (), limits=limits)
         else:
             assert column.codes is not None
@@ -189,7 +197,7 @@ class _ColumnReference:
         )
 
 
-def _limits(values_and_counts: tuple[np.ndarray, np.ndarray]) -> tuple[float, ...]:
+def _limits_of_bins(values_and_counts: tuple[np.ndarray, np.ndarray]) -> tuple[float, ...]:
     """Limits of bins of numbers: below the smallest one, between quantiles, above the largest one.
 
     As the limits of a model's bins, they lie halfway between two numbers. Numbers in single
@@ -275,7 +283,7 @@ class DriftReference:
         DriftTable
         """
         table, _ = read_tables(X)
-        names = column_names(table)
+        names = names_of_columns(table)
         expected = [reference.name for reference in self._columns]
         if absent := [name for name in expected if name not in names]:
             raise ValueError(
@@ -293,7 +301,7 @@ class DriftReference:
 
     def to_json(self) -> str:
         """Convert the summary to text."""
-        return json.dumps({"version": 1, "columns": [asdict(column) for column in self._columns]})
+        return json.dumps({"columns": [asdict(column) for column in self._columns]})
 
     @classmethod
     def from_json(cls, text: str) -> DriftReference:
@@ -304,10 +312,9 @@ class DriftReference:
         text : str
         """
         try:
-            state = json.loads(text)
-            if state["version"] > 1:
-                raise ValueError(f"a later version of mddf wrote it, {state['version']}")
-            columns = [_ColumnReference.from_state(column) for column in state["columns"]]
+            columns = [
+                _ColumnReference.from_state(column) for column in json.loads(text)["columns"]
+            ]
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"text must be written by DriftReference.to_json: {error}") from error
         return cls(columns)

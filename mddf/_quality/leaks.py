@@ -201,15 +201,15 @@ def _relation(column: DataColumn, target: CheckedTarget) -> str | None:
 def _multiple(numbers: np.ndarray, target: CheckedTarget) -> str | None:
     if np.array_equal(numbers, target.labels):
         return f"the same numbers in {len(numbers)} rows"
-    if abs(_correlation(numbers, target.labels)) < _MIN_CORRELATION:
+    if abs(_correlation_of_numbers(numbers, target.labels)) < _MIN_CORRELATION:
         return None
     # A few rows of huge numbers would decide the correlation alone.
-    if _correlation(mean_ranks(numbers), target.ranks) ** 2 < _LEAK_SKILL:
+    if _correlation_of_numbers(mean_ranks(numbers), target.ranks) ** 2 < _LEAK_SKILL:
         return None
     return f"a multiple of the target, perhaps shifted or rounded, in {len(numbers)} rows"
 
 
-def _correlation(x: np.ndarray, y: np.ndarray) -> float:
+def _correlation_of_numbers(x: np.ndarray, y: np.ndarray) -> float:
     # Scaled, so that squares of huge numbers do not overflow.
     x = x / (np.abs(x).max() or 1.0)
     y = y / (np.abs(y).max() or 1.0)
@@ -282,7 +282,7 @@ def _skill_of_values(column: DataColumn, target: CheckedTarget) -> float:
     if n_rows > _MAX_ROWS_OF_COARSE_BINS:
         return skill
     if target.classes is None:
-        r2 = _correlation(mean_ranks(column.numbers), target.ranks) ** 2
+        r2 = _correlation_of_numbers(mean_ranks(column.numbers), target.ranks) ** 2
         return max(skill, 1 - (1 - r2) * (n_rows - 1) / (n_rows - 2))
     classes = DataColumn("", "category", codes=target.codes)
     return 1.0 if _are_intervals(classes, column.numbers, target) else skill

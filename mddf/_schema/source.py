@@ -149,7 +149,7 @@ def _table_errors(path: Path, form: Format) -> Iterator[None]:
         raise
     # Errors of the operating system, of a compression, of an encoding or of pyarrow.
     except Exception as error:
-        reason = _reason(path, form, error)
+        reason = _reason_of(path, form, error)
         raise TableError(f"{path} cannot be read as a table: {reason}") from error
 
 
@@ -164,7 +164,7 @@ def _first_bytes(path: Path) -> bytes:
         return file.read(8)
 
 
-def _reason(path: Path, form: Format, error: Exception) -> str:
+def _reason_of(path: Path, form: Format, error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror[0].lower() + error.strerror[1:]
     if isinstance(error, UnicodeError) or "invalid UTF8" in str(error):

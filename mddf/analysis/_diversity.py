@@ -108,8 +108,8 @@ def error_ambiguity(
             f"targets must have the shape of a member's predictions, {members.shape[1:]}; "
             f"got {truth.shape}"
         )
-    member_weight = _shares("weights", weights, len(members))
-    row_weight = _shares("sample_weight", sample_weight, len(truth))
+    member_weight = _scaled_weights("weights", weights, len(members))
+    row_weight = _scaled_weights("sample_weight", sample_weight, len(truth))
     ensemble = np.tensordot(member_weight, members, axes=1)
     member_error = _mean_squares(members - truth, row_weight)
     member_ambiguity = _mean_squares(members - ensemble, row_weight)
@@ -258,7 +258,7 @@ def diversity(
         raise ValueError(
             f"labels must lie between 0 and {n_classes - 1}; got {int(wrong_codes[0])}"
         )
-    weight = _shares("sample_weight", sample_weight, n_samples)
+    weight = _scaled_weights("sample_weight", sample_weight, n_samples)
     predicted = members.argmax(axis=2)
     is_right = (predicted == codes).astype(np.float64)
     pairs = _PairTable.from_correctness(is_right, weight)
@@ -267,10 +267,10 @@ def diversity(
         accuracy=float(weight @ (members.mean(axis=0).argmax(axis=1) == codes)),
         member_accuracy=is_right @ weight,
         disagreement=_mean_disagreement(predicted, weight),
-        oracle_disagreement=_mean(pairs.first_only + pairs.second_only),
-        double_fault=_mean(pairs.neither),
-        q_statistic=_mean(pairs.q_statistics()),
-        correlation=_mean(pairs.correlations()),
+        oracle_disagreement=_mean_of_defined(pairs.first_only + pairs.second_only),
+        double_fault=_mean_of_defined(pairs.neither),
+        q_statistic=_mean_of_defined(pairs.q_statistics()),
+        correlation=_mean_of_defined(pairs.correlations()),
         kappa=_kappa(is_right, weight),
         kohavi_wolpert_variance=_kohavi_wolpert_variance(is_right, weight),
         entropy=_entropy(is_right, weight),
@@ -448,7 +448,7 @@ def _entropy(is_right: NDArray[np.float64], weight: NDArray[np.float64]) -> floa
     return float(weight @ (np.minimum(n_right, n_members - n_right) / largest))
 
 
-def _mean(values: NDArray[np.float64]) -> float:
+def _mean_of_defined(values: NDArray[np.float64]) -> float:
     """Mean of the values that are not NaN; NaN without any."""
     values = values[~np.isnan(values)]
     return float(values.mean()) if len(values) else float("nan")
@@ -471,7 +471,7 @@ def _mean_squares(
     return squares @ row_weight
 
 
-def _shares(name: str, weights: ArrayLike | None, size: int) -> NDArray[np.float64]:
+def _scaled_weights(name: str, weights: ArrayLike | None, size: int) -> NDArray[np.float64]:
     """Weights divided by their sum."""
     if weights is None:
         return np.full(size, 1 / size)

@@ -60,7 +60,7 @@ def _column_number(group: str, column: Any, names: Sequence[str]) -> int:
     )
 
 
-def column_names(model: BaseEstimator, X: Any) -> list[str]:
+def names_of_features(model: BaseEstimator, X: Any) -> list[str]:
     """Names of the columns of X; without names, "x0" and so on."""
     if is_frame(X):
         return [str(name) for name in nw.from_native(X, eager_only=True).columns]

@@ -30,7 +30,7 @@ from mddf._targets.kernel_targets import finite_values
 from mddf._targets.target_validation import all_weights, known_labels
 
 from ._checks import check_choice, check_whole
-from ._column_groups import ColumnGroups, column_names
+from ._column_groups import ColumnGroups, names_of_features
 from ._paths import own_class_contributions, path_contributions
 from ._permutation import Scoring, make_scorer, permutation_importances
 
@@ -232,7 +232,7 @@ def _permutation_result(
         sample_weight=sample_weight, random_state=random_state, **options,
     )  # fmt: skip
     # The columns of X, which are not the features if some are dates.
-    names = column_names(model, X) if column_groups is None else list(map(str, column_groups))
+    names = names_of_features(model, X) if column_groups is None else list(map(str, column_groups))
 
     def result(measure: str, scores: Bunch) -> Bunch:
         mean = scores.importances_mean
@@ -292,7 +292,7 @@ def _gains_of_rows(model: BaseEstimator, X: Any, y: Any) -> np.ndarray:
         layer_gains.append(np.mean(gains, axis=0))
         class_gains = np.stack([member_gains.T @ is_class for member_gains in gains])
         column_gains.append(stage.own_columns(class_gains).T)
-        share = _shares(combine(column_gains, stage.alphas))
+        share = _shares_of_gains(combine(column_gains, stage.alphas))
     return combine(layer_gains, stage.alphas)
 
 
@@ -325,7 +325,7 @@ def _covariances(
     return np.mean(contributions * scaled[:, None], axis=2)
 
 
-def _shares(gains: np.ndarray) -> np.ndarray:
+def _shares_of_gains(gains: np.ndarray) -> np.ndarray:
     """Gains of features scaled to sum 1; where they nearly cancel, by their absolute values."""
     size = np.abs(gains).sum(axis=1, keepdims=True)
     total = gains.sum(axis=1, keepdims=True)

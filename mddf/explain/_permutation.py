@@ -21,7 +21,7 @@ from mddf._input.reading import whole_frame
 from mddf._input.table import Table
 
 from ._checks import check_whole
-from ._column_groups import ColumnGroups, by_row_numbers, column_names, column_numbers
+from ._column_groups import ColumnGroups, by_row_numbers, column_numbers, names_of_features
 
 # As scikit-learn's `check_scoring` takes it.
 Scoring: TypeAlias = "str | Scorer | Collection[str] | Mapping[str, str | Scorer] | None"
@@ -150,7 +150,7 @@ def permutation_importances(
     if not is_frame(X):
         X = check_array(X, dtype=None, ensure_all_finite="allow-nan", input_name="X")
     if column_groups is not None:
-        groups = column_numbers(column_groups, column_names(model, X))
+        groups = column_numbers(column_groups, names_of_features(model, X))
         X, scorer = by_row_numbers(X, groups, scorer)
     elif is_frame(X) and not hasattr(X, "iloc"):
         # scikit-learn would turn a frame that is not of pandas into an array, without its types.

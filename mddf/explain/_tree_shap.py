@@ -158,7 +158,7 @@ class _Factors:
     @classmethod
     def from_nodes(cls, nodes: Nodes, reached: np.ndarray, column_group: np.ndarray) -> _Factors:
         """Compute the factors; `column_group` has the group of the column of each split."""
-        share = _shares(nodes, reached)
+        share = _shares_of_rows(nodes, reached)
         before = _edges_before(nodes, column_group)
         group = column_group[nodes.parent]
         joint_share = np.ones(len(share))  # z: the product over the edges of the same group
@@ -190,7 +190,7 @@ class _Factors:
         return cls(weights / 2, group, before, np.stack(ratio), np.stack(slope))
 
 
-def _shares(nodes: Nodes, reached: np.ndarray) -> np.ndarray:
+def _shares_of_rows(nodes: Nodes, reached: np.ndarray) -> np.ndarray:
     """Share of a parent's rows at each node, or of its leaves if no row reaches the parent."""
     parent = nodes.parent
     rows = nodes.gather(reached)

@@ -39,7 +39,9 @@ def add_hist_gradient_boosting(
         order = np.argsort(~model.is_categorical_, kind="stable")
         categories = model._preprocessor.named_transformers_["encoder"].categories_
         codes = [
-            _codes(column_categories, None if category_codes is None else category_codes[column])
+            _category_codes(
+                column_categories, None if category_codes is None else category_codes[column]
+            )
             for column, column_categories in zip(order.tolist(), categories, strict=False)
         ]
     baseline = np.reshape(model._baseline_prediction, -1)
@@ -52,7 +54,9 @@ def add_hist_gradient_boosting(
     return graph.add("Add", table.operator(graph, X, len(baseline)), baseline)
 
 
-def _codes(categories: np.ndarray, category_codes: Mapping[Hashable, float] | None) -> np.ndarray:
+def _category_codes(
+    categories: np.ndarray, category_codes: Mapping[Hashable, float] | None
+) -> np.ndarray:
     """Codes of the categories of a column, in the order of the model's numbers for them."""
     present = categories[~missing_cells(categories)]
     if category_codes is not None:

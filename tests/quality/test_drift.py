@@ -140,7 +140,7 @@ def test_numbers_in_the_place_of_categories_keep_all_digits():
 
 
 def test_other_texts_are_refused():
-    for text in ["", "{}", "[]", '{"version": 9, "columns": []}', '{"version": 1}']:
+    for text in ["", "{}", "[]", '{"rows": []}']:
         with pytest.raises(ValueError, match=r"text must be written by DriftReference\.to_json"):
             DriftReference.from_json(text)
 
