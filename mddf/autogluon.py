@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -29,7 +28,6 @@ from mddf import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from mddf._inspection.memory import deep_forest_bytes, gradient_boosting_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +53,6 @@ class _Model(AbstractModel):
     }
     _classifier: ClassVar[type]
     _regressor: ClassVar[type]
-    _fit_bytes: ClassVar[staticmethod[[int, int, int | None, Mapping[str, Any]], int]]
 
     def _make_estimator(self, num_cpus: int | str | None, time_limit: float | None) -> Any:
         estimator_type = self._regressor if self.problem_type == _REGRESSION else self._classifier
@@ -81,24 +78,8 @@ class _Model(AbstractModel):
             full[:, self.model.classes_.astype(int)] = probabilities
         return np.asarray(self._convert_proba_to_unified_form(full))
 
-    @classmethod
-    def _estimate_memory_usage_static(
-        cls,
-        *,
-        X: pd.DataFrame,
-        hyperparameters: dict[str, Any] | None = None,
-        num_classes: int | None = 1,
-        **kwargs: Any,
-    ) -> int:
-        n_rows, n_columns = X.shape
-        return cls._fit_bytes(n_rows, n_columns, num_classes, hyperparameters or {})
-
     def _get_maximum_resources(self) -> dict[str, int | float]:
         return {"num_gpus": 0}
-
-    @classmethod
-    def _class_tags(cls) -> dict[str, Any]:
-        return {"can_estimate_memory_usage_static": True}
 
     def _more_tags(self) -> dict[str, Any]:
         return {"can_refit_full": True}
@@ -132,7 +113,6 @@ class DeepForestModel(_Model):
     ag_priority = 95  # fitted first: it takes seconds, and is often the best single model
     _classifier = DeepForestClassifier
     _regressor = DeepForestRegressor
-    _fit_bytes = staticmethod(deep_forest_bytes)
     _default_ag_args_ensemble_extra: ClassVar[dict[str, Any]] = {"use_child_oof": True}
 
     def _fit(
@@ -205,7 +185,6 @@ class GradientBoostingModel(_Model):
     ag_priority = 92
     _classifier = GradientBoostingClassifier
     _regressor = GradientBoostingRegressor
-    _fit_bytes = staticmethod(gradient_boosting_bytes)
 
     def _fit(
         self,

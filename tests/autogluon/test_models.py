@@ -1,8 +1,6 @@
 """Custom models of AutoGluon, from the extra `autogluon`."""
 
-import importlib
 import sys
-from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -133,17 +131,6 @@ def test_classes_missing_from_a_fold(name, models, tmp_path):
     assert result[:, 1].max() < 1e-6
 
 
-@pytest.mark.parametrize("name", SMALL)
-def test_memory_is_estimated_before_a_fit(name, models):
-    Model = getattr(models, name)
-    X, y = table("binary")
-    few = Model.estimate_memory_usage_static(X=X, y=y, problem_type="binary", num_classes=2)
-    many = pd.concat([X] * 5000)
-    more = Model.estimate_memory_usage_static(X=many, problem_type="binary", num_classes=2)
-    assert 2**24 < few < 2**29 < more / 0.2
-    assert more > few
-
-
 def test_a_stack_with_bags(models, tmp_path):
     from autogluon.tabular import TabularPredictor
 
@@ -162,30 +149,3 @@ def test_a_stack_with_bags(models, tmp_path):
     assert {"DeepForest_BAG_L1", "MDDFGradientBoosting_BAG_L1"} <= set(board["model"])
     assert "DeepForest_BAG_L2" not in set(board["model"])
     assert predictor.evaluate(train[180:])["accuracy"] > 0.7
-
-
-class StandIn:
-    """The part of AutoGluon's models that the class definitions need."""
-
-
-def test_memory_is_estimated_for_all_parameters(monkeypatch):
-    """Without AutoGluon, whose base class a stand-in replaces."""
-    for name in ("autogluon", "autogluon.core", "autogluon.core.models"):
-        monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    sys.modules["autogluon.core.models"].AbstractModel = StandIn
-    monkeypatch.delitem(sys.modules, "mddf.autogluon", raising=False)
-    module = importlib.import_module("mddf.autogluon")
-    monkeypatch.delitem(sys.modules, "mddf.autogluon")
-    X = np.empty((100_000, 20))
-
-    def estimate(Model, hyperparameters):
-        return Model._estimate_memory_usage_static(
-            X=X, hyperparameters=hyperparameters, num_classes=2, problem_type="binary"
-        )
-
-    default = estimate(module.DeepForestModel, None)
-    assert estimate(module.DeepForestModel, {"n_estimators": "auto"}) == default
-    assert estimate(module.DeepForestModel, {"preset": "fast"}) < default
-    assert estimate(module.GradientBoostingModel, {"max_depth": 12}) > estimate(
-        module.GradientBoostingModel, {"max_depth": None}
-    )
