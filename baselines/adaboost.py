@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,32 +11,28 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble._base import _set_random_states
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from mddf import _core
 from mddf._base.docstrings import describes_parameters
-from mddf._base.elementary import exp, log
+from mddf._base.elementary import exp
 from mddf._base.messages import short
 from mddf._base.types import TableLike
-from mddf._base.validation import Within, finite
+from mddf._base.validation import finite
 from mddf._targets.target_validation import all_weights, known_labels
 
-from ._boosting.base import BaseBoostingClassifier
 from ._boosting.early_stopping import Monitor
-from ._boosting.ensemble import Ensemble, History, Round
-from ._boosting.fixed_learners import UsesWeakLearners
+from ._boosting.ensemble import Ensemble, History
+from ._boosting.margin_boosting import BaseMarginBoosting, normalizer
 from ._boosting.parameters import BOOSTING, WEAK_LEARNERS
 from ._boosting.search import LEAST_ERROR
-from ._boosting.sources import Candidate, FixedSource, LearnerSource, TreeSource
-from ._boosting.weak_learners import TIE, FittedLearners, FloatArray, Learner, WeakTrees
-
-# Notes of a round in the history; learners that are not searched trees do not have the last one.
-_NOTES = ("objective", "weighted_error", "edge", "normalizer", "step", "n_learners", "tree_size")
+from ._boosting.sources import Candidate, FixedSource
+from ._boosting.weak_learners import FittedLearners, FloatArray, Learner
 
 
 @describes_parameters(WEAK_LEARNERS, BOOSTING)
-class AdaBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
+class AdaBoostClassifier(BaseMarginBoosting):
     r"""Discrete AdaBoost.
 
     In round t, the learner h_t with the lowest weighted error eps_t under the weights D_t gets
@@ -92,13 +87,12 @@ class AdaBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
     """
 
     _parameter_constraints: dict[str, Any] = {
-        **BaseBoostingClassifier._parameter_constraints,
-        "max_depth": [Within(Integral, 1, None, closed="left")],
-        "weak_learners": [None, StrOptions({"stumps"}), callable, list, tuple],
-        "n_thresholds": [Within(Integral, 1, 65535, closed="both")],
+        **BaseMarginBoosting._parameter_constraints,
         "estimator": [None, HasMethods(["fit", "predict"])],
         "learning_rate": [finite(0, "right")],
     }
+
+    _notes = ("objective", "weighted_error", "edge", "normalizer", "step", "n_learners")
 
     def __init__(
         self,
@@ -131,11 +125,8 @@ class AdaBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _loss(self, margin: FloatArray) -> FloatArray:
-        return exp(-margin)
-
-    def _link(self) -> str:
-        return "exponential"
+    def _target_margin(self, minimum_margin: float) -> float:
+        return 0.0
 
     def _grows_trees(self) -> bool:
         return self.estimator is None and super()._grows_trees()
@@ -149,17 +140,13 @@ class AdaBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
             raise ValueError(
                 "estimator must be None if weak_learners are given; got " + short(self.estimator)
             )
-        source: LearnerSource
         if self.estimator is not None:
             source = _FittedSource(self.estimator, X, self.random_state)
-            return self._collect_rounds(self._rounds(source, y, weight), monitor, _NOTES[:-1])
-        if weak_learners is None:
-            source = TreeSource(X, self.max_depth)
-            return self._collect_rounds(self._rounds(source, y, weight), monitor, _NOTES)
-        fixed = FixedSource.from_parameter(weak_learners, X, self.n_thresholds)
+            return self._collect_rounds(self._rounds(source, y, weight), monitor, self._notes)
         # The kernel runs all rounds over a finite set, but has no learning rate.
-        if self.learning_rate != 1:
-            return self._collect_rounds(self._rounds(fixed, y, weight), monitor, _NOTES[:-1])
+        if weak_learners is None or self.learning_rate != 1:
+            return super()._boost(X, y, sample_weight, monitor)
+        fixed = FixedSource.from_parameter(weak_learners, X, self.n_thresholds)
         ensemble, round_arrays = self._run_kernel(
             _core.adaboost_path,
             fixed.learners,
@@ -175,47 +162,10 @@ class AdaBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
             "objective": objective,
             "weighted_error": error,
             "edge": np.abs(edge),
-            "normalizer": _normalizer(error),
+            "normalizer": normalizer(error),
             "step": np.abs(step),
             "n_learners": n_learners.astype(np.int64),
         }
-
-    def _rounds(self, source: LearnerSource, y: FloatArray, weight: FloatArray) -> Iterator[Round]:
-        """Yield rounds with the learners of a source."""
-        margin = np.zeros(len(y))
-        alpha = np.zeros(0)
-        is_perfect = False
-        while not is_perfect:
-            # The smallest margin is subtracted, so that weights do not underflow.
-            distribution = weight * exp(margin.min() - margin)
-            distribution /= distribution.sum()
-            candidate = source.best(distribution, y)
-            if candidate is None:
-                return
-            # A learner that is worse than chance votes with the opposite sign.
-            sign = 1 if (distribution * y) @ candidate.votes > 0 else -1
-            votes = sign * candidate.votes
-            error = distribution[votes != y].sum()
-            if 1 - 2 * error <= TIE:
-                return
-            is_perfect = error < LEAST_ERROR
-            error = max(error, LEAST_ERROR)
-            step = self.learning_rate * 0.5 * float(log((1 - error) / error))
-            margin += step * y * votes
-            if candidate.index == len(alpha):
-                alpha = np.append(alpha, 0.0)
-            alpha[candidate.index] += sign * step
-            notes = {
-                "objective": weight @ exp(-margin),
-                "weighted_error": error,
-                "edge": 1 - 2 * error,
-                "normalizer": _normalizer(error, self.learning_rate, step),
-                "step": step,
-                "n_learners": np.count_nonzero(alpha),
-            }
-            if isinstance(candidate.learner, WeakTrees):
-                notes["tree_size"] = candidate.learner.size
-            yield Round(candidate.learner, candidate.index, sign * step, notes)
 
     def staged_sample_weight(
         self, X: TableLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
@@ -304,9 +254,3 @@ class _FittedSource:
         learner = FittedLearners([fitted])
         self._n_fitted += 1
         return Candidate(self._n_fitted - 1, learner, learner.values(self._X)[0])
-
-
-def _normalizer(error: Any, learning_rate: float = 1.0, step: float = 0.0) -> Any:
-    if learning_rate != 1:
-        return (1 - error) * exp(-step) + error * exp(step)
-    return 2 * np.sqrt(error * (1 - error))

@@ -21,17 +21,6 @@ from .search import LEAST_ERROR
 from .sources import FixedSource, LearnerSource, TreeSource
 from .weak_learners import TIE, FloatArray, Learner, WeakTrees
 
-# Names of the notes of a round; only searched trees have a size.
-_NOTES = (
-    "objective",
-    "weighted_error",
-    "edge",
-    "target_margin",
-    "minimum_margin",
-    "step",
-    "n_learners",
-)
-
 
 class BaseMarginBoosting(UsesWeakLearners, BaseBoostingClassifier):
     """AdaBoost with steps that aim at a margin rho_t.
@@ -39,8 +28,19 @@ class BaseMarginBoosting(UsesWeakLearners, BaseBoostingClassifier):
     In each round, the learner with the largest edge gamma_t under the weights
     D_t(i) ~ w_i exp(-y_i f(x_i)) enters with the step
     1/2 ln((1 + gamma_t) / (1 - gamma_t)) - 1/2 ln((1 + rho_t) / (1 - rho_t)).
-    A subclass decides about rho_t.
+    A subclass decides about rho_t. `_notes` are the names of the notes in the history.
     """
+
+    _notes: tuple[str, ...] = (
+        "objective",
+        "weighted_error",
+        "edge",
+        "target_margin",
+        "minimum_margin",
+        "step",
+        "n_learners",
+    )
+    learning_rate: float = 1.0
 
     _parameter_constraints: dict[str, Any] = {
         **BaseBoostingClassifier._parameter_constraints,
@@ -70,13 +70,14 @@ class BaseMarginBoosting(UsesWeakLearners, BaseBoostingClassifier):
         source: LearnerSource
         if self.weak_learners is None:
             source = TreeSource(X, self.max_depth)
-            return self._collect_rounds(
-                self._rounds(source, y, weight), monitor, (*_NOTES, "tree_size")
-            )
-        source = FixedSource.from_parameter(self.weak_learners, X, self.n_thresholds)
-        return self._collect_rounds(self._rounds(source, y, weight), monitor, _NOTES)
+        else:
+            source = FixedSource.from_parameter(self.weak_learners, X, self.n_thresholds)
+        # Only searched trees have a size.
+        notes = self._notes if self.weak_learners is not None else (*self._notes, "tree_size")
+        return self._collect_rounds(self._rounds(source, y, weight), monitor, notes)
 
     def _rounds(self, source: LearnerSource, y: FloatArray, weight: FloatArray) -> Iterator[Round]:
+        """Yield rounds with the learners of a source."""
         margin = np.zeros(len(y))
         alpha = np.zeros(0)
         minimum_margin = 0.0
@@ -98,7 +99,7 @@ class BaseMarginBoosting(UsesWeakLearners, BaseBoostingClassifier):
                 return
             is_perfect = error < LEAST_ERROR
             error = max(error, LEAST_ERROR)
-            step = 0.5 * float(log((1 - error) / error))
+            step = self.learning_rate * 0.5 * float(log((1 - error) / error))
             step -= 0.5 * float(log((1 + target) / (1 - target)))
             # A learner without error has a finite weight, which may be too small for the target.
             if step <= 0:
@@ -115,9 +116,17 @@ class BaseMarginBoosting(UsesWeakLearners, BaseBoostingClassifier):
                 "edge": 1 - 2 * error,
                 "target_margin": target,
                 "minimum_margin": minimum_margin,
+                "normalizer": normalizer(error, self.learning_rate, step),
                 "step": step,
                 "n_learners": np.count_nonzero(alpha),
             }
             if isinstance(candidate.learner, WeakTrees):
                 notes["tree_size"] = candidate.learner.size
             yield Round(candidate.learner, candidate.index, sign * step, notes)
+
+
+def normalizer(error: Any, learning_rate: float = 1.0, step: float = 0.0) -> Any:
+    """Sum of the weights after a step of AdaBoost, for a sum of 1 before."""
+    if learning_rate != 1:
+        return (1 - error) * exp(-step) + error * exp(step)
+    return 2 * np.sqrt(error * (1 - error))

@@ -1,21 +1,21 @@
-"""Progress of ``mddf fit``: a bar on a terminal, else a line from time to time."""
+"""Progress of ``mddf fit``: a bar for all of its fits together."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from time import monotonic
 
 from tqdm import tqdm
 
 from mddf._base.progress import listening
 
-# Without a terminal, a line is printed after so many seconds, so that short fits are silent and
+# Without a terminal, the bar is printed after so many seconds, so that short fits are silent and
 # long ones show that they go on.
 _SECONDS_BETWEEN_LINES = 15.0
 # Descriptions are cut or filled up, so that the bar does not jump.
 _WIDTH = 44
+_FORMAT = "{desc} {percentage:3.0f}%|{bar:20}| {elapsed}, {remaining} left"
 
 
 class Progress:
@@ -29,9 +29,6 @@ class Progress:
 
     def __init__(self, *, shown: bool) -> None:
         self._shown = shown
-        self._is_terminal = sys.stderr.isatty()
-        self._start = monotonic()
-        self._last_line = self._start
         self._first = 0.0
         self._weight = 0.0
         self._has_work = False
@@ -53,17 +50,15 @@ class Progress:
     @contextmanager
     def running(self) -> Iterator[Progress]:
         """Show the bar while a block runs."""
-        if self._shown and self._is_terminal:
-            self._bar = tqdm(
-                total=1.0, leave=False, smoothing=0, file=sys.stderr,
-                bar_format="{desc} {percentage:3.0f}%|{bar:20}| {elapsed}, {remaining} left",
-            )  # fmt: skip
-        try:
+        if not self._shown:
             yield self
-        finally:
-            if self._bar is not None:
-                self._bar.close()
-                self._bar = None
+            return
+        interval = 0.0 if sys.stderr.isatty() else _SECONDS_BETWEEN_LINES
+        with tqdm(
+            total=1.0, leave=False, smoothing=0, file=sys.stderr, mininterval=interval, miniters=0,
+            delay=interval, bar_format=_FORMAT,
+        ) as self._bar:  # fmt: skip
+            yield self
 
     def trees(self, description: str, n_grown: int, n_trees: int) -> None:
         """Show the trees of a forest, or of a part of a deep forest."""
@@ -77,23 +72,9 @@ class Progress:
         self._show(f"{self._text}: {description}", share)
 
     def _show(self, text: str, share: float) -> None:
-        if not self._shown:
+        if self._bar is None:
             return
+        self._bar.set_description_str(f"{text:{_WIDTH}.{_WIDTH}}", refresh=False)
+        # Threads may report earlier shares later.
         done = min(1.0, self._first + self._weight * share)
-        if self._bar is not None:
-            self._bar.set_description_str(f"{text:{_WIDTH}.{_WIDTH}}", refresh=False)
-            # Threads may report earlier shares later.
-            self._bar.n = max(self._bar.n, done)
-            self._bar.refresh()
-            return
-        now = monotonic()
-        if self._is_terminal or now - self._last_line < _SECONDS_BETWEEN_LINES:
-            return
-        self._last_line = now
-        elapsed = now - self._start
-        left = f", about {_seconds_as_text(elapsed * (1 - done) / done)} left" if done > 0 else ""
-        sys.stderr.write(f"{text}: {100 * done:.0f} % after {_seconds_as_text(elapsed)}{left}\n")
-
-
-def _seconds_as_text(seconds: float) -> str:
-    return tqdm.format_interval(seconds)
+        self._bar.update(max(0.0, done - self._bar.n))
