@@ -25,6 +25,19 @@ from mddf import (
 
 
 @pytest.fixture
+def frame():
+    return pd.DataFrame(
+        {
+            "size": [1.5, np.nan, 3.0, 1.0],
+            "color": pd.Categorical(["red", "blue", None, "red"]),
+            "word": ["a", "b", "a", None],
+            "count": [1, 2, 3, 4],
+            "flag": [True, False, True, True],
+        }
+    )
+
+
+@pytest.fixture
 def models(frame):
     X, y = pd.concat([frame] * 6), np.arange(24) % 2
     forest = RandomForestClassifier(3, random_state=0).fit(X, y)
