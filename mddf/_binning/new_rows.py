@@ -58,23 +58,21 @@ class NewRows:
 
     def block(self, first: int, end: int) -> EncodedRows:
         """Rows `first` to `end` (not included); the caller may overwrite their codes."""
-        rows = self._block(first, end)
-        return rows if self._offset is None else replace(rows, offset=self._offset[first:end])
-
-    def _block(self, first: int, end: int) -> EncodedRows:
         is_whole = end - first == self.n_rows
         if self._all_rows is None and (is_whole or self._binner.is_plain(self._table)):
-            return self._binner.encode(
+            rows = self._binner.encode(
                 self._table if is_whole else self._table.rows(first, end),
                 n_spare=self._n_spare,
                 with_numbers=self._with_numbers,
                 wanted=self._wanted,
                 levels=self._levels,  # None for plain tables
             )
-        rows = self.all_rows().take(slice(first, end))
-        codes = np.zeros((end - first, rows.codes.shape[1] + self._n_spare), np.uint8)
-        codes[:, : rows.codes.shape[1]] = rows.codes
-        numbers = rows.numbers
-        if self._with_numbers and numbers is None:
-            numbers = self._binner.numbers(self._table.rows(first, end))
-        return replace(rows, codes=codes, numbers=numbers)
+        else:
+            rows = self.all_rows().take(slice(first, end))
+            codes = np.zeros((end - first, rows.codes.shape[1] + self._n_spare), np.uint8)
+            codes[:, : rows.codes.shape[1]] = rows.codes
+            numbers = rows.numbers
+            if self._with_numbers and numbers is None:
+                numbers = self._binner.numbers(self._table.rows(first, end))
+            rows = replace(rows, codes=codes, numbers=numbers)
+        return rows if self._offset is None else replace(rows, offset=self._offset[first:end])

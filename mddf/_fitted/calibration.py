@@ -133,6 +133,8 @@ class Calibration:
 
     def __call__(self, probabilities: np.ndarray) -> np.ndarray:
         """Calibrated probabilities, whose order is the same."""
+        if self.exponent == 1 and not self.label_smoothing:
+            return probabilities
         sharp = sharpened(probabilities, self.exponent, self.widths)
         return map_outputs(lambda part: smoothed(part, self.label_smoothing), sharp, self.widths)
 

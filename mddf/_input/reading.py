@@ -191,10 +191,11 @@ def _with_missing_column(X: Any, c: int) -> Any:
 
 
 def _check_features(estimator: BaseEstimator, X: Any, reset: bool) -> None:
-    if not reset and dates_of_fit(estimator) and not (hasattr(X, "columns") or is_frame(X)):
+    dates = None if reset else getattr(estimator, DATES, None)
+    if dates and not (hasattr(X, "columns") or is_frame(X)):
         raise ValueError(
-            f"X must be a data frame with the dates {short(list(dates_of_fit(estimator)))}, as in "
-            f"fit, got {type(X).__name__}"
+            f"X must be a data frame with the dates {short(list(dates))}, as in fit, got "
+            f"{type(X).__name__}"
         )
     validate_data(estimator, X, skip_check_array=True, reset=reset)
 
