@@ -21,13 +21,20 @@ from mddf._base.elementary import log
 from mddf._base.messages import short
 from mddf._base.types import TableLike
 from mddf._base.validation import Within, finite
-from mddf._fitted.base_estimators import tags_of_outputs
+from mddf._fitted.base_estimators import ProbabilityClassifier, tags_of_outputs
 from mddf._fitted.vector_layout import columns_of
 from mddf._layers.cascade_plan import LayerFolds
-from mddf._layers.checkpoints import Checkpoint, fit_inputs
-from mddf._layers.layer_trainer import LayerTrainer, in_time_order
-from mddf._layers.layered_estimator import CONSTRAINTS, LayeredClassifier, column_names
+from mddf._layers.checkpoints import open_checkpoint
+from mddf._layers.layered_estimator import (
+    CONSTRAINTS,
+    LAYERED_PARAMETERS,
+    Layered,
+    column_names,
+    staged_predict,
+    staged_predict_proba,
+)
 from mddf._layers.stopping import Stopper
+from mddf._layers.trainer import Trainer
 from mddf._resampling.sampling import canonical_order
 from mddf._targets.class_outputs import several_outputs
 from mddf._targets.kernel_targets import Classes
@@ -39,8 +46,8 @@ from ._labels.reuse import stages_with_reuse
 from ._labels.task import LabelsTask
 
 
-@describes_parameters(COMMON)
-class MLDFClassifier(LayeredClassifier):
+@describes_parameters(LAYERED_PARAMETERS, COMMON)
+class MLDFClassifier(Layered, ProbabilityClassifier):
     """The multi-label deep forest (MLDF), a cascade for samples with several labels.
 
     Each tree predicts all labels. The input of a layer is the features and the label vectors of
@@ -85,12 +92,8 @@ class MLDFClassifier(LayeredClassifier):
     refit : bool, default=False
         Whether to keep forests that are fitted on all samples instead of the forests of all folds.
         The rules of reuse still come from the folds.
-    random_state : int, RandomState or None, default=None
-        Seed of folds and trees.
     verbose : int, default=0
         1 prints a line for each layer, 2 shows a progress bar as well.
-    checkpoint : str or path, default=None
-        Folder to which each layer is saved as soon as it is grown, as in `mddf.MDDFClassifier`.
 
     Attributes
     ----------
@@ -98,19 +101,12 @@ class MLDFClassifier(LayeredClassifier):
         The values 0 and 1 for each label; the classes if y has the shape (n_samples,).
     n_labels_ : int
         Number of labels.
-    n_layers_ : int
-        Number of layers that are kept.
     history_ : dict of ndarray
         Figures of all layers that were trained: "layer", "measure", "score" (minus the loss),
         "reused" (share of the vectors taken from the layer before), "threshold" (confidence below
         which rows take them; NaN if labels do) and "time" in seconds.
     oof_probabilities_ : ndarray of shape (n_samples, n_labels)
         Out-of-fold probabilities of the labels, from the kept layers.
-    n_without_oof_ : int
-        Number of samples without an out-of-fold prediction, which have no past in time order. They
-        take part in no measure; their predictions are NaN.
-    stop_reason_ : str
-        Why no more layers were trained, and how many are kept.
 
     Notes
     -----
@@ -140,6 +136,9 @@ class MLDFClassifier(LayeredClassifier):
     0.26
     """
 
+    _member_list = "forests"
+    staged_predict = staged_predict
+    staged_predict_proba = staged_predict_proba
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "measure": [StrOptions(set(MEASURES))],
@@ -216,16 +215,6 @@ class MLDFClassifier(LayeredClassifier):
         # 2. Bin the table, with spare columns for the vectors of a layer.
         n_added = len(forests.names) * task.n_columns
         binned = self._bin(inputs, n_added)
-        trainer = LayerTrainer(
-            table=binned.table,
-            n_features=inputs.n_features,
-            numbers=None,
-            task=task,
-            weights=weights,
-            order=canonical_order(binned.table.codes, task.order_key),
-            n_jobs=self.n_jobs,
-            show_progress=self.verbose > 1,
-        )
         folds = LayerFolds(
             self.cv,
             inputs.X_for_splitter(binned.binner, self.cv),
@@ -234,14 +223,25 @@ class MLDFClassifier(LayeredClassifier):
             groups=inputs.groups,
             seeds=binned.seeds,
         )
-        trainer = in_time_order(trainer, folds.without_past)
+        trainer = Trainer(
+            table=binned.table,
+            n_features=inputs.n_features,
+            numbers=None,
+            task=task,
+            weights=weights,
+            order=canonical_order(binned.table.codes, task.order_key),
+            seeds=binned.seeds,
+            folds=folds.fixed or [],
+            groups=folds.group_of_row,
+            n_jobs=self.n_jobs,
+            show_progress=self.verbose > 1,
+        ).in_time_order(folds.without_past)
 
         # 3. Build the layers.
         stopper = Stopper(
             self.n_layers,
             self.n_iter_no_change if self.early_stopping else None,
-            tol=lambda best: self.tol,
-            one_se=None,
+            tol=self.tol,
             compares_margins=False,
         )
         grown = grow_label_forest(
@@ -252,7 +252,7 @@ class MLDFClassifier(LayeredClassifier):
             measure=self.measure,
             reuse=self.reuse,
             refit=self.refit,
-            checkpoint=self._checkpoint_of(trainer, folds),
+            checkpoint=open_checkpoint(self, trainer, [], stores_models=True),
             verbose=self.verbose > 0,
         )
 
@@ -277,20 +277,6 @@ class MLDFClassifier(LayeredClassifier):
             n_more=int(self.n_more_estimators),
             most=int(self.max_estimators),
             depth_step=None if self.depth_step is None else int(self.depth_step),
-        )
-
-    def _checkpoint_of(self, trainer: LayerTrainer, folds: LayerFolds) -> Checkpoint | None:
-        """The checkpoint, if there is one."""
-        if self.checkpoint is None:
-            return None
-        return self._open_checkpoint(
-            fit_inputs(
-                trainer.table,
-                trainer.task.target,
-                trainer.weights.sample,
-                folds.group_of_row,
-                folds=folds.fixed,
-            )
         )
 
     def _by_output(self, probabilities: np.ndarray) -> np.ndarray | list[np.ndarray]:

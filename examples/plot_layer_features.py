@@ -21,7 +21,7 @@ from mddf import MDDFClassifier
 
 X, y = load_digits(return_X_y=True, as_frame=True)
 X, X_test, y, y_test = train_test_split(X, y, train_size=400, stratify=y, random_state=0)
-cascade = MDDFClassifier(2, n_estimators=30, transform_layers="all", random_state=0)
+cascade = MDDFClassifier(2, n_estimators=30, random_state=0)
 cascade.set_output(transform="pandas")
 train, test = cascade.fit_transform(X, y), cascade.transform(X_test)
 print(train.iloc[:3, :4].round(2))

@@ -1,18 +1,18 @@
 """Write layer features of a cascade to files, for other models.
 
     python scripts/export_features.py digits --out features/digits
-    python scripts/export_features.py letter --layers all --forests each --format parquet
+    python scripts/export_features.py letter --format parquet
     python scripts/export_features.py --csv table.csv --target kind --drop id --format csv
     python scripts/export_features.py --csv table.csv --target kind --test-csv new.csv
     python scripts/export_features.py --csv table.csv --target price --task regression
-    python scripts/export_features.py letter --representation leaves --layers 1
+    python scripts/export_features.py letter --representation leaves --layer 1
     python scripts/export_features.py letter --representation kernel --components 20
 
 --representation "vectors" are class vectors: out-of-fold for training rows, and the result of
-`transform` for test rows; with --forests boosted, the boosted features of the mdDF paper. "leaves"
-has a column of zeros and ones for each leaf of a layer, and "kernel" the leading eigenvectors of
-the layer's forest kernel. The trees of both have seen the labels of the training rows. Leaves are
-sparse: their .npz files can be read by `scipy.sparse.load_npz`.
+`transform` for test rows. "leaves" has a column of zeros and ones for each leaf of a layer, and
+"kernel" the leading eigenvectors of the layer's forest kernel. The trees of both have seen the
+labels of the training rows. Leaves are sparse: their .npz files can be read by
+`scipy.sparse.load_npz`.
 
 Sets without a standard split, and CSV files without --test-csv (whose rows need no labels), are
 split at random. The files train and test are .npz (X, y, rows, names and, with --raw, X_raw), or
@@ -37,23 +37,21 @@ FORMATS = ("npz", "csv", "parquet")
 REPRESENTATIONS = ("vectors", "leaves", "kernel")
 
 
-def layers(text):
-    """Convert "last", "all" or layers counted from 1 (-1: the last one) to `transform_layers`."""
-    if text in ("last", "all"):
-        return text
-    if not re.fullmatch(r"-?[1-9]\d*(,-?[1-9]\d*)*", text):
-        raise cli.refuse("must be last, all, or numbers such as 1,3 (-1: the last layer)", text)
-    return [number - (number > 0) for number in map(int, text.split(","))]
+def layer_number(text):
+    """Convert a layer counted from 1 (-1: the last one) to its position."""
+    if not re.fullmatch(r"-?[1-9]\d*", text):
+        raise cli.refuse("must be a number such as 1 (-1: the last layer)", text)
+    return int(text) - (int(text) > 0)
 
 
 def parse(argv=None):
     parser = cli.study(
-        __doc__, "features", test_csv=None, task=None, estimator=None, layers=None, forests=None,
+        __doc__, "features", test_csv=None, task=None, estimator=None, layer=None,
         format="npz", n_estimators=100, n_layers=None, seed=0, drop=[], raw=False, verbose=False,
         overwrite=False, representation="vectors", components=10,
         checks={"representation": REPRESENTATIONS,
-                "estimator": ("mddf", "gcforest", "deepforest"), "layers": layers,
-                "forests": ("mean", "each", "boosted"), "format": FORMATS, "test_csv": Path,
+                "estimator": ("mddf", "gcforest", "deepforest"), "layer": layer_number,
+                "format": FORMATS, "test_csv": Path,
                 "task": tuple(scores.DEFAULTS)},
         quick={"n_estimators": 5, "n_layers": 2},
     )  # fmt: skip
@@ -76,23 +74,13 @@ def parse(argv=None):
     options.estimator = options.estimator or ("mddf" if classes else "deepforest")
     if why := models.METHODS[options.estimator].missing(options.task):
         parser.error(f"--estimator: {why}; deepforest is")
-    if options.representation != "vectors":
-        check_embedding(options, parser)
-    elif options.estimator == "deepforest" and (options.layers or options.forests):
-        parser.error("--layers and --forests are for mddf and gcforest: deepforest gives all")
+    if options.representation == "vectors" and options.layer is not None:
+        parser.error("--layer is for leaves and kernel: vectors are of all layers")
+    if options.representation == "leaves" and options.format != "npz":
+        parser.error("--representation leaves needs --format npz: it has a column for each leaf")
     if options.asked_out is None:
         options.out = cli.RESULTS / f"features-{options.name or options.csv.stem}"
     return options
-
-
-def check_embedding(options, parser):
-    """Refuse options that do not fit leaves or the kernel of one layer."""
-    if options.forests:
-        parser.error("--forests is for --representation vectors")
-    if options.layers == "all" or (isinstance(options.layers, list) and len(options.layers) > 1):
-        parser.error(f"--layers must be one layer for --representation {options.representation}")
-    if options.representation == "leaves" and options.format != "npz":
-        parser.error("--representation leaves needs --format npz: it has a column for each leaf")
 
 
 def load(options) -> data.Split:
@@ -163,17 +151,12 @@ def out_of_fold_score(model, y) -> float:
 
 def build(options):
     """The cascade, or the embedding of one of its layers, not yet fitted."""
-    parameters = {}
-    if options.representation == "vectors":
-        parameters = {"transform_layers": options.layers, "transform_forests": options.forests}
-        parameters = {name: value for name, value in parameters.items() if value is not None}
-    cascade = models.cascade(options, options.estimator, options.seed, options.task, **parameters)
+    cascade = models.cascade(options, options.estimator, options.seed, options.task)
     cascade.set_params(verbose=2 if options.verbose else 0)
-    layer = options.layers[0] if isinstance(options.layers, list) else None
     if options.representation == "leaves":
-        return LeafEmbedding(cascade, layer=layer)
+        return LeafEmbedding(cascade, layer=options.layer)
     if options.representation == "kernel":
-        return ForestKernelEmbedding(cascade, n_components=options.components, layer=layer)
+        return ForestKernelEmbedding(cascade, n_components=options.components, layer=options.layer)
     return cascade
 
 
@@ -195,7 +178,7 @@ def main(argv=None) -> int:
     try:
         train = model.fit_transform(split.X, split.y)
     except ValueError as error:  # of labels, layers and columns that do not do
-        hint = "; --layers counts from 1" * isinstance(options.layers, list)
+        hint = "; --layer counts from 1" * (options.layer is not None)
         raise SystemExit(f"no cascade can be grown: {error}{hint}") from error
     names = model.get_feature_names_out().astype(str)
     options.out.mkdir(parents=True, exist_ok=True)

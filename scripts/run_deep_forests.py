@@ -3,7 +3,7 @@ r"""A common benchmark of deep forests: the same folds, forests, trees and seeds
     python scripts/run_deep_forests.py --quick
     python scripts/run_deep_forests.py --rows 2000 --seeds 3
     python scripts/run_deep_forests.py --methods gcForest gcForestCS mine \
-        --method mine=mddf.baselines:GCForestClassifier n_iter_no_change=1
+        --method mine=mddf.baselines:GCForestClassifier n_estimators=50
 
 Every cascade has layers of two random and two completely-random forests with --n-estimators trees
 on each of five folds, at most --n-layers layers, and stops after two layers without a better
@@ -196,7 +196,6 @@ def cell(options, set, condition, seed, method):
             n_layers=options.n_layers,
             n_estimators=options.n_estimators,
             cv=5,
-            n_iter_no_change=PATIENCE,
             **interpreter,
             random_state=seed,
             n_jobs=options.n_jobs,

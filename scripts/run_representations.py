@@ -156,8 +156,6 @@ def layers(trees, X, y, X_test) -> Representations:
         N_LAYERS,
         cv=N_FOLDS,
         early_stopping=False,
-        transform_layers="all",
-        transform_forests="each",
         **{**trees, "n_estimators": per_forest},
     )
     vectors = np.split(cascade.fit_transform(X, y), N_LAYERS, axis=1)

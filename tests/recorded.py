@@ -362,20 +362,16 @@ def _cascades() -> dict[str, Case]:
     few = {"n_layers": 3, "n_estimators": 6, "cv": 3, "random_state": 3}
     options: dict[str, dict] = {
         "default": {},
-        "simplex, all layers": {"transform_layers": "all", "transform_forests": "each"},
         "stagewise": {"alpha": "stagewise", "early_stopping": False},
         "mean margin": {"alpha": "mean-margin", "early_stopping": False},
-        "weights": {"reweighting": "weights", "early_stopping": False},
-        "no reweighting": {"reweighting": None, "scoring": "accuracy"},
+        "no reweighting": {"strength": 0.0, "scoring": "accuracy"},
         "mean vectors": {"augmentation": "mean", "early_stopping": False},
         "stacking": {"structure": "stacking", "early_stopping": False},
         "no preconc": {"structure": "no-preconc", "early_stopping": False},
         "out-of-bag": {"cv": "oob", "early_stopping": False},
         "refit": {"refit": True, "early_stopping": False},
-        "few layers, refit, two jobs": {"refit": True, "keep_layers": "fewest", "n_jobs": 2},
         "splitter": {"cv": StratifiedKFold(3), "scoring": "neg_log_loss"},
         "depth": {"depth_step": 2, "early_stopping": False},
-        "grains": {"grains": [slice(0, 3), [2, 3, 4]], "early_stopping": False},
         "balanced": {"class_weight": "balanced", "strength": 0.3},
         "others": {
             "forests": ["random", DecisionTreeClassifier(max_depth=3), ExtraTreesClassifier(5)],

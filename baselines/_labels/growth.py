@@ -10,16 +10,17 @@ import numpy as np
 
 from mddf._base.memmap import put_aside
 from mddf._base.messages import short
+from mddf._base.serialization import register_serializable
 from mddf._base.validation import is_list
 from mddf._forest.base_classifier import BaseForest
 from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
-from mddf._layers.cascade_layer import grow_layer, layer_splits
+from mddf._layers.cascade import grow_layer, layer_splits
 from mddf._layers.cascade_plan import LayerFolds
 from mddf._layers.checkpoints import Checkpoint
-from mddf._layers.layer_trainer import LayerInput, LayerJob, LayerTrainer, MeanOfFolds
 from mddf._layers.member import ForestMember
 from mddf._layers.seeds import Purpose
 from mddf._layers.stopping import Stopper
+from mddf._layers.trainer import Job, LayerInput, MeanOfFolds, Trainer, one_stream
 from mddf._resampling.folds import Folds
 
 from .measures import MEASURES, measure_value
@@ -71,6 +72,7 @@ class LabelForests:
         return members
 
 
+@register_serializable("layer of labels")
 @dataclass(frozen=True)
 class LabelLayer:
     """A layer with its out-of-fold vectors, after the reuse."""
@@ -97,7 +99,7 @@ class GrownLabelForest:
 
 
 def grow_label_forest(
-    trainer: LayerTrainer,  # the spare columns of its table are overwritten
+    trainer: Trainer,  # the spare columns of its table are overwritten
     forests: LabelForests,
     layer_folds: LayerFolds,
     stopper: Stopper,
@@ -115,14 +117,14 @@ def grow_label_forest(
         before = layers[-1].vectors if layers else None
         folds = layer_folds.for_layer(number)
         assert folds is not None
-        layer = _stored_layer(checkpoint, number, forests, trainer)
+        layer = None if checkpoint is None else checkpoint.load(number)
         if layer is None:
-            job = _layer_job(number, trainer, folds, layer_folds, before, refit=refit)
+            job = _layer_job(number, trainer, folds, before, refit=refit)
             layer = _train_layer(
-                number, trainer, forests, folds, job, before, measure=measure, reuse=reuse
+                number, trainer, forests, job, before, measure=measure, reuse=reuse
             )
             if checkpoint is not None:
-                checkpoint.save(number, layer.stage, layer.vectors, layer.reused, layer.seconds)
+                checkpoint.save(number, layer)
 
         # 2. Add the layer, and stop if the measure no longer improves.
         figures = _figures(number, trainer, layer, measure)
@@ -145,42 +147,32 @@ def grow_label_forest(
     )
 
 
-def _stored_layer(
-    checkpoint: Checkpoint | None, number: int, forests: LabelForests, trainer: LayerTrainer
-) -> LabelLayer | None:
-    def restored(stage: Any, vectors: Any, reused: Any, seconds: Any) -> LabelLayer:
-        shape = (len(forests.names), trainer.n_samples, trainer.task.n_columns)
-        if not isinstance(stage, ReusingStage) or np.shape(vectors) != shape:
-            raise ValueError(f"it holds no layer with vectors of shape {shape}")
-        return LabelLayer(stage, vectors, float(reused), float(seconds))
-
-    return None if checkpoint is None else checkpoint.load(number, restored)
-
-
 def _layer_job(
     number: int,
-    trainer: LayerTrainer,
+    trainer: Trainer,
     folds: Folds,
-    layer_folds: LayerFolds,
     before: np.ndarray | None,
     *,
     refit: bool,
-) -> LayerJob:
+) -> Job:
     n_added = 0 if before is None else before.shape[0] * before.shape[2]
-    return LayerJob(
-        LayerInput(np.arange(trainer.n_features + n_added, dtype=np.int32)),
-        layer_splits(folds, trainer.all_rows, refit=refit, in_time_order=trainer.is_in_time_order),
-        layer_folds.seeds.entropy_for(Purpose.FORESTS, number),
-        f"layer {number + 1}",
+    entropy = trainer.seeds.entropy_for(Purpose.FORESTS, number)
+    return Job(
+        splits=layer_splits(
+            folds, trainer.all_rows, refit=refit, in_time_order=trainer.is_in_time_order
+        ),
+        entropy_of=one_stream(entropy),
+        aggregator=MeanOfFolds.from_folds(trainer.task, folds),
+        layer_input=LayerInput(np.arange(trainer.n_features + n_added, dtype=np.int32)),
+        description=f"layer {number + 1}",
     )
 
 
 def _train_layer(
     number: int,
-    trainer: LayerTrainer,
+    trainer: Trainer,
     forests: LabelForests,
-    folds: Folds,
-    job: LayerJob,
+    job: Job,
     before: np.ndarray | None,
     *,
     measure: str,
@@ -190,8 +182,7 @@ def _train_layer(
     start = perf_counter()
     if before is not None:
         trainer.append_features(before)
-    aggregator = MeanOfFolds.from_folds(trainer.task, folds)
-    stage, new_vectors = grow_layer(trainer, forests.members(number), job, aggregator)
+    stage, new_vectors = grow_layer(trainer, forests.members(number), job)
     vectors = np.stack(new_vectors)
     rule = None
     reused = 0.0
@@ -218,9 +209,7 @@ def _train_layer(
     return LabelLayer(reusing_stage, put_aside(vectors), reused, perf_counter() - start)
 
 
-def _figures(
-    number: int, trainer: LayerTrainer, layer: LabelLayer, measure: str
-) -> dict[str, float]:
+def _figures(number: int, trainer: Trainer, layer: LabelLayer, measure: str) -> dict[str, float]:
     """Figures of a layer on out-of-fold predictions."""
     labels = trainer.task.target
     weight = trainer.task.weight

@@ -216,7 +216,7 @@ class FittedStages:
     link: Link | None = None
     # Largest absolute value in the input of members other than forests.
     largest: float | None = None
-    # Whether averages are cut at 1, as in `CascadeHistory.probabilities`.
+    # Whether averages are cut at 1, as in `Cascade.add`.
     is_at_most_one: bool = False
 
     def bins_of(self, stage: Stage) -> Bins:

@@ -20,31 +20,30 @@ from mddf._base.progress import tell_line
 from mddf._base.validation import COUNT, Within
 from mddf._binning.binner import Binner
 from mddf._fitted.fitted_model import FittedStages
-from mddf._fitted.vector_layout import bounded, columns_of
+from mddf._fitted.vector_layout import bounded
 from mddf._gradient.target_encoding import FEWEST_LEVELS
 from mddf._input.category_mask import category_mask
 from mddf._input.date_columns import sums_by_feature
-from mddf._layers.checkpoints import Checkpoint, fit_inputs
-from mddf._layers.deep_forest import GrownDeepForest, grow_deep_forest
-from mddf._layers.fold_trainer import FoldTrainer
-from mddf._layers.layer_trainer import in_time_order
+from mddf._layers.checkpoints import open_checkpoint
+from mddf._layers.deep_forest import grow_deep_forest
 from mddf._layers.layered_estimator import CONSTRAINTS, BinnedInputs, FitInputs, Layered
 from mddf._layers.member import Member
 from mddf._layers.member_parsing import Makers, resolve_members
-from mddf._layers.named_boosting import (
+from mddf._layers.nested_folds import make_outer_folds
+from mddf._layers.presets import (
+    Preset,
     is_small_table,
     make_boosting_folds,
+    preset_named,
     set_boosting_parameters,
 )
-from mddf._layers.nested_folds import make_outer_folds
-from mddf._layers.presets import Preset, preset_named
-from mddf._layers.refit import keep_layers
+from mddf._layers.refit import has_time_to_refit, keep_layers
 from mddf._layers.report import LINE_WIDTH, Candidate
 from mddf._layers.seeds import Purpose
-from mddf._layers.stack import MOST_COLUMNS
+from mddf._layers.stack import MOST_COLUMNS, Stack
 from mddf._layers.tasks import Task
+from mddf._layers.trainer import Trainer
 from mddf._layers.weight_reasons import weight_reasons
-from mddf._members.composition import HoldsMembers
 from mddf._members.dataframes import FrameColumns, FrameMaker
 from mddf._members.screening import is_wide
 from mddf._resampling.folds import (
@@ -60,6 +59,33 @@ from mddf._targets.weights import RowWeights
 # Members that are not forests get numbers up to this one; sums of their squares are finite.
 LARGEST = 1e100
 
+# Descriptions that both deep forests share; see `describes_parameters`.
+DEEP_FOREST_PARAMETERS = """
+n_layers : int or "auto"
+    Maximum number of layers. "auto" takes the value of `preset`, 2 by default.
+preset : {"default", "fast"}
+    Values of parameters that are left at "auto". "fast" takes about a third of the time: one
+    layer, 50 trees, fewer rounds of boosting, and fewer kinds of members.
+time_limit : float or None
+    Time in seconds that fit may take. If the limit is short, there are fewer trees, rounds,
+    members and layers, and models of the folds instead of a refit; `fit_report_` lists these
+    cuts. The fit may take a tenth longer. If the limit is too short to read the table and to
+    grow a tree on each fold, there is a warning. Results are reproducible only without a
+    limit.
+verbose : int
+    1 prints the decisions of the fit, 2 also shows progress bars.
+
+Attributes
+----------
+fit_report_ : list of dict
+    Decisions of the fit in order, with a dict for each candidate: "step"; "member", or "";
+    "candidate"; its "loss", NaN if unknown; number of "rows" and "folds" of the evidence, 0
+    folds for out-of-bag samples; "decision"; and "cpu_seconds" since the decision before, in
+    equal shares. ``pandas.DataFrame(fit_report_)`` is a table.
+min_samples_leaf_ : dict of str to int
+    Leaf sizes that were chosen for the named forests.
+"""
+
 
 @dataclass(frozen=True)
 class Target:
@@ -72,11 +98,8 @@ class Target:
     units: TargetScaling | None = None  # of targets that were standardised
 
 
-class BaseDeepForest(HoldsMembers, Layered):
-    """Base class of the deep forests; use one of its subclasses.
-
-    It comes before scikit-learn's classes among their bases.
-    """
+class BaseDeepForest(Layered):
+    """Base class of the deep forests; use one of its subclasses."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
@@ -138,7 +161,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         """Names of these numbers in names of columns."""
         raise NotImplementedError
 
-    def _store_outcome(self, grown: GrownDeepForest) -> None:
+    def _store_outcome(self, stack: Stack) -> None:
         """Set the fitted attributes of classification or regression."""
         raise NotImplementedError
 
@@ -171,7 +194,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         # 2. Bin the table, with spare columns for the vectors of all members, or for their mean.
         n_columns = target.task.n_columns
         n_spare = min(len(members) * n_columns, max(MOST_COLUMNS, n_columns))
-        reads_levels = any(member.reads_levels for member in members)
+        reads_levels = any("levels" in member.reads for member in members)
         binned = self._bin(inputs, n_spare, FEWEST_LEVELS if reads_levels else None)
 
         # 3. Make the folds, and check that all members can be trained on them.
@@ -179,26 +202,27 @@ class BaseDeepForest(HoldsMembers, Layered):
         set_boosting_parameters(members, preset, trainer)
         for member in members:
             member.check(trainer)
-        checkpoint = self._checkpoint_of(trainer, members, inputs)
+        # A limit of time may leave no time for a refit.
+        keeps_fold_models = not self.refit or clock.runs
+        checkpoint = open_checkpoint(self, trainer, members, stores_models=keeps_fold_models)
 
         # 4. Choose the members' options, and build layers as long as they help.
-        grown = grow_deep_forest(
+        stack = grow_deep_forest(
             trainer,
             members,
             n_layers=preset.n_layers,
             depths=preset.depths if target.task.has_margins else preset.number_depths,
-            # A limit of time may leave no time for a refit.
-            keep_fold_models=not self.refit or clock.runs,
+            keep_fold_models=keeps_fold_models,
             checkpoint=checkpoint,
             verbose=self.verbose > 0,
         )
-        average = grown.stack.average
-        reasons = weight_reasons(trainer.task, grown.stack.votes(), average)
-        grown.leaderboard.finish(average.weights, reasons)
+        average = stack.average
+        reasons = weight_reasons(trainer.task, stack.votes(), average)
+        stack.leaderboard.finish(average.weights, reasons)
 
         # 5. Refit the members that are kept on all samples.
-        refit = self.refit and grown.has_time_to_refit()
-        stages, vectors = keep_layers(grown.stack, grown.report, grown.leaderboard, refit=refit)
+        refit = self.refit and has_time_to_refit(stack)
+        stages, vectors = keep_layers(stack, refit=refit)
 
         # 6. Store the model and how it was found.
         self.__dict__.update(target.attributes)
@@ -211,8 +235,8 @@ class BaseDeepForest(HoldsMembers, Layered):
             units=target.units,
             largest=LARGEST,
         )
-        self._store_fit(grown)
-        self._store_outcome(grown)
+        self._store_fit(stack)
+        self._store_outcome(stack)
         return list(map(trainer.known_vectors, vectors)) if with_features else []
 
     def _make_members(self, inputs: FitInputs, target: Target) -> list[Member]:
@@ -236,7 +260,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         members: Sequence[Member],
         binned: BinnedInputs,
         clock: Clock,
-    ) -> FoldTrainer:
+    ) -> Trainer:
         """Make the folds, and the trainer with all that members are trained on."""
         binner = binned.binner
         table = binned.table
@@ -265,7 +289,7 @@ class BaseDeepForest(HoldsMembers, Layered):
             groups=groups,
         )
         holds_groups_out = groups is not None or gives_folds(self.cv)
-        reads_numbers = any(member.reads_numbers for member in members)
+        reads_numbers = any("numbers" in member.reads for member in members)
         levels = binner.all_levels(inputs.table)
         boosting_folds = None
         if isinstance(self.cv, str) and groups is None:
@@ -273,7 +297,7 @@ class BaseDeepForest(HoldsMembers, Layered):
             boosting_folds = make_boosting_folds(
                 task, self._resolved_preset(), seeds, is_small=is_small, n_layer_folds=len(folds)
             )
-        trainer = FoldTrainer(
+        trainer = Trainer(
             table=table,
             n_features=inputs.n_features,
             numbers=bounded(binner.numbers(inputs.table), LARGEST) if reads_numbers else None,
@@ -292,7 +316,7 @@ class BaseDeepForest(HoldsMembers, Layered):
             boosting_folds=boosting_folds,
             frames=_frame_maker(inputs, members, binner),
         )
-        return in_time_order(trainer, rows_never_held_out(folds, len(strata)))
+        return trainer.in_time_order(rows_never_held_out(folds, len(strata)))
 
     def _resolved_cv(self, task: Task) -> Any:
         """The parameter `cv`, with a number of folds in place of "auto"."""
@@ -300,35 +324,10 @@ class BaseDeepForest(HoldsMembers, Layered):
             return self.cv
         return 5 if len(task.target) >= task.min_samples_for_five_folds else 10
 
-    def _checkpoint_of(
-        self, trainer: FoldTrainer, members: list[Member], inputs: FitInputs
-    ) -> Checkpoint | None:
-        """The checkpoint, if there is one; refuses members that it cannot hold."""
-        if self.checkpoint is None:
-            return None
-        for member in members:
-            if not (self.refit or member.is_plain):
-                raise ValueError(
-                    "checkpoint with refit=False keeps the models of all folds, of which only "
-                    "forests of this package and named members that it keeps as arrays are plain, "
-                    f"got the member {member.name!r}"
-                )
-        return self._open_checkpoint(
-            fit_inputs(
-                trainer.table,
-                trainer.task.order_key,
-                inputs.sample_weight,
-                trainer.groups,
-                folds=trainer.folds if gives_folds(self.cv) else None,
-                numbers=trainer.numbers,
-                levels=trainer.levels,
-            )
-        )
-
-    def _store_fit(self, grown: GrownDeepForest) -> None:
+    def _store_fit(self, stack: Stack) -> None:
         """Set the fitted attributes that both kinds of deep forests have."""
-        trainer = grown.trainer
-        report = grown.report
+        trainer = stack.trainer
+        report = stack.report
         report.add(
             "kept",
             [
@@ -339,13 +338,13 @@ class BaseDeepForest(HoldsMembers, Layered):
         )
         self.fit_report_ = report.rows
         self.min_samples_leaf_ = {
-            kind: options["min_samples_leaf"] for kind, options in grown.forest_options.items()
+            kind: options["min_samples_leaf"] for kind, options in stack.forest_options.items()
         }
-        self.history_ = grown.leaderboard.history()
-        self.leaderboard_ = grown.leaderboard.rows
+        self.history_ = stack.leaderboard.history()
+        self.leaderboard_ = stack.leaderboard.rows
         self.n_layers_ = len(self._fitted.stages)
         self._n_without_oof = trainer.n_samples - len(trainer.evaluated_rows)
-        self.stop_reason_ = grown.stop_reason
+        self.stop_reason_ = stack.stop_reason
         self._seen = hash_of_arrays(trainer.table.codes[:, : trainer.n_features])
         line = f"stopped: {self.stop_reason_}"
         tell_line(line, verbose=self.verbose > 0, width=LINE_WIDTH)
@@ -386,9 +385,6 @@ class BaseDeepForest(HoldsMembers, Layered):
             Named by `get_feature_names_out`.
         """
         return self._layer_features(X)
-
-    def _join_layers(self, vectors: list[np.ndarray]) -> np.ndarray:
-        return np.hstack([columns_of(layer_vectors, None) for layer_vectors in vectors])
 
     def get_feature_names_out(self, input_features: npt.ArrayLike | None = None) -> np.ndarray:
         """Names of the columns that `transform` returns, such as "layer1_random_setosa".
@@ -433,7 +429,7 @@ def _frame_maker(
     inputs: FitInputs, members: Sequence[Member], binner: Binner
 ) -> FrameMaker | None:
     """Maker of data frames for users' estimators, if X is a data frame."""
-    if not any(member.takes_frames for member in members):
+    if not any("frames" in member.reads for member in members):
         return None
     columns = FrameColumns.from_table(inputs.table)
     return None if columns is None else FrameMaker(columns, binner.encoders_)

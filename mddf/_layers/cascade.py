@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from mddf._base.memmap import put_aside
+from mddf._base.memmap import mean_of, put_aside
 from mddf._base.progress import is_told, tell_line
-from mddf._binning.binner import Binner
 from mddf._fitted.calibration import UNCALIBRATED, Calibration, calibration
-from mddf._fitted.fitted_model import FittedStages, Stage
-from mddf._layers.cascade_history import CascadeHistory
-from mddf._layers.cascade_layer import grow_layer, layer_splits
-from mddf._layers.cascade_plan import CascadePlan
+from mddf._fitted.fitted_model import Stage
+from mddf._fitted.vector_layout import combine
+from mddf._layers.cascade_plan import CascadeKind, LayerFolds
 from mddf._layers.checkpoints import Checkpoint
-from mddf._layers.layer_trainer import LayerInput, LayerJob, LayerTrainer
+from mddf._layers.coefficients import LastLayer, MarginHistory
 from mddf._layers.margin_loss import (
     class_margins,
     effective_sample_size,
     margin_moments,
     margin_ratio,
 )
+from mddf._layers.member import Member, train_all
 from mddf._layers.rules import LayerRules, LayerView
 from mddf._layers.seeds import Purpose
 from mddf._layers.stopping import Stopper
+from mddf._layers.trainer import Job, LayerInput, Split, SumOfTrees, Trainer, splits_from_folds
 from mddf._resampling.folds import Folds
+from mddf._trees.grower import OUT_OF_BAG
 
 # With fewer rows that did not leave, no layer is trained: two folds need two rows each.
 _MIN_ACTIVE_ROWS = 4
@@ -48,67 +49,211 @@ HISTORY = (
 )
 
 
-@dataclass
-class GrownCascade:
-    """Layers of a cascade that are kept, and how all layers were grown."""
+class Cascade:
+    """A cascade that is being grown: its layers and their out-of-fold results."""
 
-    stages: list[Stage] = field(default_factory=list)
-    calibration: Calibration = UNCALIBRATED
-    # (n_trained,): figures of all layers that were trained, as are margins, weights and scores.
-    history: dict[str, np.ndarray] = field(default_factory=dict)
-    # (n_samples,): out-of-fold margins of the layers so far together.
-    margins: list[np.ndarray] = field(default_factory=list)
-    # (n_samples,): weights of the samples, of sum 1.
-    weights: list[np.ndarray] = field(default_factory=list)
-    # (n_forests,): out-of-fold scores of a layer's forests alone.
-    member_scores: list[np.ndarray] = field(default_factory=list)
-    # (n_samples, n_classes): out-of-fold class vectors of the kept layers' forests, if they are
-    # needed.
-    vectors: list[list[np.ndarray]] = field(default_factory=list)
-    # (n_samples, n_classes): out-of-fold probabilities of the kept layers together.
-    probabilities: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
-    stop_reason: str = ""  # why no more layers were trained, and how many are kept
+    def __init__(
+        self,
+        trainer: Trainer,  # the spare columns of its table are overwritten
+        kind: CascadeKind,
+        members: Sequence[Member],  # of each layer, before the kind limits their depth
+        folds: LayerFolds,
+        *,
+        refit: bool,  # keep forests of all samples rather than forests of the folds
+        grains: Sequence[np.ndarray],  # features of the layers, in turn
+        passes_all: bool,  # whether a layer passes on the vectors of all members, not their mean
+    ) -> None:
+        self.trainer = trainer
+        self.kind = kind
+        self.members = members
+        self.folds = folds
+        self.refit = refit
+        self.grains = grains
+        self.passes_all = passes_all
+        self.stages: list[Stage] = []
+        self.calibration: Calibration = UNCALIBRATED
+        self.stop_reason = ""  # why no more layers were trained, and how many are kept
+        # (n_samples, n_classes): out-of-fold probabilities of the kept layers together.
+        self.probabilities = np.empty((0, 0))
+        # For all layers that were trained: figures, out-of-fold margins of the layers so far
+        # together, weights of the samples of sum 1, and scores of the forests alone.
+        self.history: dict[str, np.ndarray] = {}
+        self.margins: list[np.ndarray] = []
+        self.weights: list[np.ndarray] = []
+        self.member_scores: list[np.ndarray] = []
+        # Out-of-fold vectors (n_samples, n_classes) of each layer's members, if they are needed.
+        self.vectors: list[list[np.ndarray]] = []
 
-    def fitted(self, binner: Binner, plan: CascadePlan) -> FittedStages:
-        """The kept layers as a model that predicts."""
-        return FittedStages(
-            binner,
-            self.stages,
-            plan.n_added,
-            calibration=self.calibration,
-            is_at_most_one=True,
-        )
-
-
-@dataclass(frozen=True)
-class TrainedLayer:
-    """A layer with its out-of-fold vectors."""
-
-    stage: Stage
-    vectors: list[np.ndarray]  # (n_samples, n_classes): one for each forest
-    seconds: float  # time of the training, perhaps in a fit that was interrupted
-
-
-@dataclass
-class NextLayer:
-    """Decisions of the user's rules about the next layer."""
-
-    active: np.ndarray  # (n_samples,): rows that did not leave
-    vectors: list[np.ndarray] = field(default_factory=list)  # vectors that rows that left keep
-    columns: np.ndarray | None = None  # features that it gets; None: as planned
-    tree_factor: float = 1.0
+        # State from which the next layer is made: margins of each layer alone, coefficients, and
+        # factors of the samples' weights.
+        self.layer_margins = np.empty((trainer.n_samples, 0))
+        self.alphas = np.empty(0)
+        self.reweighting: np.ndarray | None = None
+        # For each layer, its vectors in parts that lie side by side in the table: one for each
+        # member, or their mean. Nothing is kept of a layer that is not used again.
+        self._passed_on: list[list[np.ndarray]] = []
+        # Decisions of the user's rules: rows that did not leave, features of the next layer (None:
+        # as planned), and the factor of its trees.
+        self.active = np.ones(trainer.n_samples, bool)
+        self._last_vectors: list[np.ndarray] = []  # which rows that left keep
+        self._columns: np.ndarray | None = None
+        self._tree_factor = 1.0
 
     @property
+    def n_added(self) -> int:
+        """Number of columns that a layer adds."""
+        return self.trainer.task.n_columns * (len(self.members) if self.passes_all else 1)
+
     def too_few_rows(self) -> str:
-        """Why the layer cannot be trained; empty if it can."""
+        """Why the next layer cannot be trained; empty if it can."""
         n_active = int(self.active.sum())
         is_enough = n_active >= min(_MIN_ACTIVE_ROWS, len(self.active))
         return "" if is_enough else f"all rows but {n_active} have left"
 
+    def train_layer(
+        self, number: int, folds: Folds | None
+    ) -> tuple[Stage, list[np.ndarray], float]:
+        """Put the augmented features into the table, and train the members.
+
+        Returns the layer, the out-of-fold vectors of each member, and the seconds that it took.
+        """
+        start = perf_counter()
+        trainer = self.trainer
+        added = None
+        if number:
+            trainer.append_features(self._augmented_features())
+            if trainer.numbers is not None:
+                added = np.hstack(list(self._augmented_features()))
+        entropy = trainer.seeds.entropy_for(Purpose.FORESTS, number)
+        job = Job(
+            splits=layer_splits(
+                folds,
+                trainer.all_rows[self.active],
+                refit=self.refit,
+                in_time_order=trainer.is_in_time_order,
+            ),
+            entropy_of=lambda i: entropy if i is None else (*entropy, i),
+            aggregator=SumOfTrees(trainer.task),
+            layer_input=LayerInput(
+                self._input_columns(number), self.reweighting, self.kind.redraw, added
+            ),
+            description=f"layer {number + 1}",
+            numbers_forests=True,
+        )
+        depth = self.kind.depth(number)
+        members = [
+            member.limited(depth).with_more_trees(self._tree_factor) for member in self.members
+        ]
+        stage, vectors = grow_layer(trainer, members, job)
+        if not self.active.all():
+            vectors = [
+                put_aside(np.where(self.active[:, None], new, last))
+                for new, last in zip(vectors, self._last_vectors, strict=True)
+            ]
+        return stage, vectors, perf_counter() - start
+
+    def _input_columns(self, number: int) -> np.ndarray:
+        """Input columns of a layer, among the features and the columns of the layer before."""
+        raw = self.grains[number % len(self.grains)] if self._columns is None else self._columns
+        if number == 0 or not self.kind.sees_augmented:
+            return raw
+        n_features = self.trainer.n_features
+        augmented = np.arange(n_features, n_features + self.n_added, dtype=np.int32)
+        return np.concatenate([raw, augmented]) if self.kind.sees_raw else augmented
+
+    def _augmented_features(self) -> Iterator[np.ndarray]:
+        """Features that the layers so far add for the next one, in parts side by side."""
+        for parts_of_layers in zip(*self._passed_on, strict=True):
+            yield combine(parts_of_layers, self.alphas)
+
+    def add(
+        self, stage: Stage, vectors: list[np.ndarray], score: Callable[..., float]
+    ) -> tuple[dict[str, float], np.ndarray]:
+        """Add a layer: find the coefficients, and score the layers so far together.
+
+        Returns the figures of the layer, and the out-of-fold probabilities of all layers.
+        """
+        start = perf_counter()
+        task = self.trainer.task
+        number = len(self.stages)
+        distribution = self._sample_distribution()
+        self.weights.append(put_aside(distribution))
+        self.member_scores.append(np.array([*map(score, vectors)]))
+        mean = mean_of(vectors)
+        self._passed_on.append(vectors if self.passes_all else [put_aside(mean)])
+        self._find_coefficients(number, mean)
+        layer_score = score(mean)
+        # A weighted mean of ones can exceed 1 by a bit, which metrics of scikit-learn refuse.
+        probabilities = np.minimum(mean_of(self._augmented_features()), 1.0)
+        margins = class_margins(probabilities, task.target)
+        self.margins.append(put_aside(margins))
+        margin_mean, margin_std = margin_moments(margins, task.weight)
+        is_correct = probabilities.argmax(axis=1) == task.target
+        record = {
+            "layer": number + 1,
+            "score": score(probabilities),
+            "layer_score": layer_score,
+            "alpha": self.alphas[-1],
+            "accuracy": float(np.average(is_correct, weights=task.weight)),
+            "margin_mean": margin_mean,
+            "margin_std": margin_std,
+            "margin_ratio": margin_ratio(margins, task.weight),
+            "effective_samples": effective_sample_size(distribution),
+            "active_samples": int(self.active.sum()),
+        }
+        average_weights = None if self.passes_all else np.ones(len(vectors))
+        self.stages.append(replace(stage, average_weights=average_weights, alphas=self.alphas))
+        record["time"] = perf_counter() - start
+        return record, probabilities
+
+    def _sample_distribution(self) -> np.ndarray:
+        """Weights of the samples in a layer, of sum 1; 0 for rows that are not active."""
+        row_weight = self.trainer.weights.row
+        weights = np.ones(self.trainer.n_samples) if row_weight is None else row_weight.copy()
+        if self.reweighting is not None:
+            weights *= self.reweighting
+        weights[~self.active] = 0.0
+        return weights / weights.sum()
+
+    def _find_coefficients(self, number: int, mean: np.ndarray) -> None:
+        """Find the coefficients of the layers from their margins, and weights of the next one."""
+        trainer = self.trainer
+        margins = class_margins(mean, trainer.task.target)
+        self.layer_margins = np.column_stack([self.layer_margins, margins])
+        margin_history = MarginHistory(
+            margins=self.layer_margins,
+            before=self.alphas,
+            weight=trainer.task.weight,
+            order=trainer.order,
+            entropy=trainer.seeds.entropy_for(Purpose.COEFFICIENTS, number),
+        )
+        self.alphas = self.kind.rule(margin_history)
+        if self.kind.reweighting is not None:
+            self.reweighting = self.kind.reweighting(margin_history, self.alphas)
+            if trainer.without_past is not None:
+                # Their margins are unknown: their weights stay.
+                self.reweighting[trainer.without_past] = 1.0
+        if number and isinstance(self.kind.rule, LastLayer):
+            # Only the last layer has a coefficient: the vectors before it can be freed.
+            self._passed_on[-2] = [np.empty(0)] * len(self._passed_on[-1])
+
+    def apply_rules(self, rules: LayerRules, view: LayerView, vectors: list[np.ndarray]) -> bool:
+        """Apply the user's rules to the next layer; return whether one stops the cascade."""
+        gate = rules.gate(view)
+        if gate is not None:
+            self.stages[-1] = replace(self.stages[-1], gate=gate)
+            self.active = self.active & (view.confidence < gate)
+            view = replace(view, active=self.active)
+        self._last_vectors = vectors
+        if self.active.any():
+            self.reweighting = rules.factors(view, self.reweighting)
+            self._columns = rules.raw_columns(view, self.trainer.n_features)
+            self._tree_factor = rules.tree_factor(view)
+        return rules.is_over(view)
+
 
 def grow_cascade(
-    trainer: LayerTrainer,  # the spare columns of its table are overwritten
-    plan: CascadePlan,
+    cascade: Cascade,
     # From out-of-fold probabilities to a number, larger if better.
     score: Callable[..., float],
     stopper: Stopper,
@@ -120,209 +265,68 @@ def grow_cascade(
     # Rules of the user, and the features that they see.
     rules: LayerRules | None = None,
     X: Any = None,
-) -> GrownCascade:
+) -> None:
     """Grow the layers of a cascade, whose kind says what differs between mdDF and gcForest.
 
-    Every layer is trained and added to the history. Which of them are kept is decided at the end.
+    Every layer is trained and added. Which of them are kept is decided at the end.
     """
-    grown = GrownCascade()
-    history = CascadeHistory(trainer, plan)
-    next_layer = NextLayer(np.ones(trainer.n_samples, bool))
+    trainer = cascade.trainer
     for number in range(stopper.n_layers):
         # 1. Train the members on folds of the rows that did not leave.
-        stopper.ended_by = next_layer.too_few_rows
+        stopper.ended_by = cascade.too_few_rows()
         if stopper.ended_by:
             break
-        folds = plan.folds(number, next_layer.active)
-        layer = _stored_layer(checkpoint, number, trainer, plan)
+        folds = cascade.folds.for_rows(number, cascade.active)
+        layer = None if checkpoint is None else checkpoint.load(number)
         if layer is None:
-            layer = _train_layer(number, trainer, plan, history, folds, next_layer)
+            layer = cascade.train_layer(number, folds)
             if checkpoint is not None:
-                checkpoint.save(number, layer.stage, layer.vectors, layer.seconds)
+                checkpoint.save(number, layer)
+        stage, vectors, seconds = layer
 
-        # 2. Find the coefficients of the layers so far, and score them together.
-        record, probabilities = _evaluate(
-            number, layer, trainer, plan, history, grown, score, next_layer.active
-        )
-
-        # 3. Keep the layer.
-        average_weights = None if plan.passes_all else np.ones(len(layer.vectors))
-        grown.stages.append(
-            replace(layer.stage, average_weights=average_weights, alphas=history.alphas)
-        )
+        # 2. Add the layer, and score the layers so far together.
+        record, probabilities = cascade.add(stage, vectors, score)
+        record["time"] += seconds
         if keep_vectors:
-            grown.vectors.append(layer.vectors)
+            cascade.vectors.append(vectors)
         if is_told(verbose):
             tell_line(_line_for_layer(record), verbose=verbose)
 
-        # 4. Stop if the scores no longer improve, or if the user's rules say so.
+        # 3. Stop if the scores no longer improve, or if the user's rules say so.
         is_over = stopper.is_over(record, probabilities)
         if rules is not None:
-            view = _view(
-                number, layer, probabilities, trainer, plan, history, stopper, next_layer, X, folds
+            weight = trainer.weights.row
+            view = LayerView(
+                number=number + 1,
+                X=X,
+                y=trainer.task.target,
+                sample_weight=np.ones(trainer.n_samples) if weight is None else weight,
+                class_vectors=np.stack(vectors),
+                probabilities=probabilities,
+                margins=cascade.layer_margins,
+                alphas=cascade.alphas,
+                active=cascade.active,
+                history=stopper.records,
+                n_folds=1 if folds is None else len(folds),
+                n_added=cascade.n_added,
             )
-            if _apply_rules(rules, view, grown, history, next_layer, layer, trainer.n_features):
+            if cascade.apply_rules(rules, view, vectors):
                 stopper.ended_by = "the rule `stop` ended the cascade"
                 break
         if is_over:
             break
 
-    # 5. Keep the layers up to the best one, and calibrate their average.
+    # 4. Keep the layers up to the best one, and calibrate their average.
     kept = stopper.kept()
-    grown.probabilities = kept.probabilities
-    grown.stop_reason = kept.reason
+    cascade.probabilities = kept.probabilities
+    cascade.stop_reason = kept.reason
     tell_line(kept.reason, verbose=verbose)
-    grown.history = stopper.history(HISTORY)
-    del grown.stages[kept.last_layer + 1 :]
-    del grown.vectors[kept.last_layer + 1 :]
+    cascade.history = stopper.history(HISTORY)
+    del cascade.stages[kept.last_layer + 1 :]
+    del cascade.vectors[kept.last_layer + 1 :]
     if calibrates:
         task = trainer.task
-        grown.calibration = calibration(kept.probabilities, task.target, task.weight)
-    return grown
-
-
-def _stored_layer(
-    checkpoint: Checkpoint | None, number: int, trainer: LayerTrainer, plan: CascadePlan
-) -> TrainedLayer | None:
-    def restored(stage: Any, vectors: Any, seconds: Any) -> TrainedLayer:
-        shape = trainer.n_samples, plan.n_classes
-        if not isinstance(stage, Stage) or len(stage.members) != len(vectors):
-            raise ValueError("it holds no layer")
-        if any(forest_vectors.shape != shape for forest_vectors in vectors):
-            raise ValueError(f"its vectors must have shape {shape}")
-        return TrainedLayer(stage, vectors, float(seconds))
-
-    return None if checkpoint is None else checkpoint.load(number, restored)
-
-
-def _train_layer(
-    number: int,
-    trainer: LayerTrainer,
-    plan: CascadePlan,
-    history: CascadeHistory,
-    folds: Folds | None,
-    next_layer: NextLayer,
-) -> TrainedLayer:
-    """Put the augmented features into the table, and train the members."""
-    start = perf_counter()
-    added = None
-    if number:
-        trainer.append_features(history.augmented_features())
-        if trainer.numbers is not None:
-            added = np.hstack(list(history.augmented_features()))
-    columns = plan.columns(number, trainer.n_features, next_layer.columns)
-    splits = layer_splits(
-        folds,
-        trainer.all_rows[next_layer.active],
-        refit=plan.refit,
-        in_time_order=trainer.is_in_time_order,
-    )
-    job = LayerJob(
-        LayerInput(columns, history.reweighting, plan.kind.redraw, added),
-        splits,
-        plan.layer_folds.seeds.entropy_for(Purpose.FORESTS, number),
-        f"layer {number + 1}",
-    )
-    members = plan.members(number, next_layer.tree_factor)
-    stage, vectors = grow_layer(trainer, members, job)
-    if not next_layer.active.all():
-        vectors = [
-            put_aside(np.where(next_layer.active[:, None], new, last))
-            for new, last in zip(vectors, next_layer.vectors, strict=True)
-        ]
-    return TrainedLayer(stage, vectors, perf_counter() - start)
-
-
-def _evaluate(
-    number: int,
-    layer: TrainedLayer,
-    trainer: LayerTrainer,
-    plan: CascadePlan,
-    history: CascadeHistory,
-    grown: GrownCascade,
-    score: Callable[..., float],
-    active: np.ndarray,
-) -> tuple[dict[str, float], np.ndarray]:
-    """Figures of a layer, and the out-of-fold probabilities of the layers up to it."""
-    start = perf_counter()
-    task = trainer.task
-    distribution = history.sample_distribution(active)
-    grown.weights.append(put_aside(distribution))
-    grown.member_scores.append(np.array([*map(score, layer.vectors)]))
-    entropy = plan.layer_folds.seeds.entropy_for(Purpose.COEFFICIENTS, number)
-    layer_score = score(history.add(layer.vectors, entropy))
-    probabilities = history.probabilities()
-    margins = class_margins(probabilities, task.target)
-    grown.margins.append(put_aside(margins))
-    margin_mean, margin_std = margin_moments(margins, task.weight)
-    is_correct = probabilities.argmax(axis=1) == task.target
-    record = {
-        "layer": number + 1,
-        "score": score(probabilities),
-        "layer_score": layer_score,
-        "alpha": history.alphas[-1],
-        "accuracy": float(np.average(is_correct, weights=task.weight)),
-        "margin_mean": margin_mean,
-        "margin_std": margin_std,
-        "margin_ratio": margin_ratio(margins, task.weight),
-        "effective_samples": effective_sample_size(distribution),
-        "active_samples": int(active.sum()),
-    }
-    record["time"] = layer.seconds + perf_counter() - start
-    return record, probabilities
-
-
-def _view(
-    number: int,
-    layer: TrainedLayer,
-    probabilities: np.ndarray,
-    trainer: LayerTrainer,
-    plan: CascadePlan,
-    history: CascadeHistory,
-    stopper: Stopper,
-    next_layer: NextLayer,
-    X: Any,
-    folds: Folds | None,
-) -> LayerView:
-    """The layers so far, as the user's rules see them."""
-    weight = trainer.weights.row
-    return LayerView(
-        number=number + 1,
-        X=X,
-        y=trainer.task.target,
-        sample_weight=np.ones(trainer.n_samples) if weight is None else weight,
-        class_vectors=np.stack(layer.vectors),
-        probabilities=probabilities,
-        margins=history.margins,
-        alphas=history.alphas,
-        active=next_layer.active,
-        history=stopper.records,
-        n_folds=1 if folds is None else len(folds),
-        n_added=plan.n_added,
-    )
-
-
-def _apply_rules(
-    rules: LayerRules,
-    view: LayerView,
-    grown: GrownCascade,
-    history: CascadeHistory,
-    next_layer: NextLayer,
-    layer: TrainedLayer,
-    n_features: int,
-) -> bool:
-    """Apply the user's rules to the next layer; return whether one stops the cascade."""
-    gate = rules.gate(view)
-    if gate is not None:
-        grown.stages[-1] = replace(grown.stages[-1], gate=gate)
-        next_layer.active = next_layer.active & (view.confidence < gate)
-        view = replace(view, active=next_layer.active)
-    next_layer.vectors = layer.vectors
-    if next_layer.active.any():
-        history.reweighting = rules.factors(view, history.reweighting)
-        next_layer.columns = rules.raw_columns(view, n_features)
-        next_layer.tree_factor = rules.tree_factor(view)
-    return rules.is_over(view)
+        cascade.calibration = calibration(kept.probabilities, task.target, task.weight)
 
 
 def _line_for_layer(record: dict[str, float]) -> str:
@@ -332,3 +336,52 @@ def _line_for_layer(record: dict[str, float]) -> str:
         f"{record['margin_ratio']:.3f}, effective samples {record['effective_samples']:.0f}, "
         f"{record['time']:.1f} s"
     )
+
+
+def layer_splits(
+    folds: Folds | None, all_rows: np.ndarray, *, refit: bool, in_time_order: bool = False
+) -> list[Split]:
+    """Rows of each model of a layer.
+
+    Without a refit, models of all folds predict; in time order, the first one, which saw the
+    longest past.
+    """
+    if folds is None:
+        return [Split(all_rows, OUT_OF_BAG)]
+    splits = splits_from_folds(folds, keep=not refit)
+    if in_time_order:
+        splits[1:] = splits_from_folds(folds[1:])
+    return [*splits, Split(all_rows, None)] if refit else splits
+
+
+def grow_layer(
+    trainer: Trainer, members: Sequence[Member], job: Job
+) -> tuple[Stage, list[np.ndarray]]:
+    """Train a layer, which passes the vectors of all members on."""
+    assert job.layer_input is not None
+    evidence = train_all(dict(enumerate(members)), trainer, job)
+    models = [evidence[i].models for i in range(len(members))]
+    bins = trainer.table.bins
+    stage = Stage(
+        [member.freeze(kept, trainer) for member, kept in zip(members, models, strict=True)],
+        bins.columns(trainer.n_features, bins.n_columns),
+        inputs=list(range(len(members))),
+        columns=job.layer_input.columns,
+        importances=_importances(trainer, members, models),
+    )
+    return stage, [evidence[i].vectors for i in range(len(members))]
+
+
+def _importances(
+    trainer: Trainer, members: Sequence[Member], models: Sequence[list[Any]]
+) -> np.ndarray | None:
+    """Mean decrease of impurity over all models, of sum 1 or all zero; None if it is unknown."""
+    total = np.zeros(trainer.table.bins.n_columns)
+    for member, models_of_member in zip(members, models, strict=True):
+        importances = member.importances(models_of_member)
+        if not importances:
+            return None
+        for importances_of_model in importances:
+            total += importances_of_model
+    total /= total.sum() or 1
+    return total

@@ -1,8 +1,7 @@
-"""Kinds of cascades, and the plan of the layers of one."""
+"""Kinds of cascades, folds of their layers, and the features that these see."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,8 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from mddf._base.messages import short
 from mddf._base.validation import is_list
-from mddf._layers.coefficients import CoefficientRule, OwnReweighting, Reweighting
-from mddf._layers.member import Member
+from mddf._layers.coefficients import CoefficientRule, Reweighting
 from mddf._layers.seeds import Purpose, Seeds
 from mddf._resampling.folds import (
     Folds,
@@ -31,7 +29,7 @@ class CascadeKind:
     forests: tuple[str, ...]  # names of a layer's forests by default
     rule: CoefficientRule  # from margins to the layers' coefficients
     # From margins to factors of the samples' weights in the next layer.
-    reweighting: Reweighting | OwnReweighting | None = None
+    reweighting: Reweighting | None = None
     redraw: bool = False  # draw samples in proportion to these factors rather than weight them
     # Whether layers after the first get the features of the table, and of the layer before.
     sees_raw: bool = True
@@ -101,13 +99,13 @@ class LayerFolds:
             return np.empty(0, int)
         return rows_never_held_out(self.fixed, len(self.labels))
 
-    def for_active_rows(self, number: int, active: np.ndarray) -> Folds | None:
-        """Folds of the rows that did not leave; None for out-of-bag predictions.
+    def for_rows(self, number: int, active: np.ndarray) -> Folds | None:
+        """Folds of the rows of a layer that did not leave; None for out-of-bag predictions.
 
         A number of folds is drawn among these rows. Folds that the user gives lose the other rows.
         """
-        if isinstance(self.cv, str):
-            return None
+        if active.all() or isinstance(self.cv, str):
+            return self.for_layer(number)
         rows = np.flatnonzero(active).astype(np.int32)
         if self.fixed is not None:
             folds = [(train[active[train]], test[active[test]]) for train, test in self.fixed]
@@ -116,45 +114,6 @@ class LayerFolds:
         groups = None if self.groups is None else _safe_indexing(self.groups, rows)
         folds = make_folds(self.cv, None, None, self.labels[rows], seed, groups=groups)
         return [(rows[train], rows[test]) for train, test in folds]
-
-
-@dataclass(frozen=True)
-class CascadePlan:
-    """The layers of a cascade."""
-
-    kind: CascadeKind
-    forests: list[Member]  # members of each layer, before the kind limits their depth
-    layer_folds: LayerFolds
-    refit: bool  # keep forests of all samples rather than forests of the folds
-    grains: Sequence[np.ndarray]  # features of the layers, in turn
-    n_classes: int
-    passes_all: bool  # whether a layer passes on the vectors of all forests, and not their mean
-
-    @property
-    def n_added(self) -> int:
-        """Number of columns that a layer adds."""
-        return self.n_classes * (len(self.forests) if self.passes_all else 1)
-
-    def members(self, number: int, tree_factor: float = 1.0) -> list[Member]:
-        """Members of a layer, with more trees by a factor; the first layer is number 0."""
-        depth = self.kind.depth(number)
-        return [forest.limited(depth).with_more_trees(tree_factor) for forest in self.forests]
-
-    def folds(self, number: int, active: np.ndarray) -> Folds | None:
-        """Folds of the active rows of a layer; None for out-of-bag predictions."""
-        if active.all():
-            return self.layer_folds.for_layer(number)
-        return self.layer_folds.for_active_rows(number, active)
-
-    def columns(
-        self, number: int, n_features: int, raw_columns: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Input columns of a layer, among the features and the columns of the layer before."""
-        raw = self.grains[number % len(self.grains)] if raw_columns is None else raw_columns
-        if number == 0 or not self.kind.sees_augmented:
-            return raw
-        augmented = np.arange(n_features, n_features + self.n_added, dtype=np.int32)
-        return np.concatenate([raw, augmented]) if self.kind.sees_raw else augmented
 
 
 def resolve_grains(grains: Any, n_features: int) -> list[np.ndarray]:

@@ -146,26 +146,6 @@ class Reweighting:
         return reweight(margin_loss(z, self.target_margin, self.mu), self.strength, history.weight)
 
 
-@dataclass(frozen=True)
-class OwnReweighting:
-    """Factors of weights from a user's function of margins, coefficients and weights."""
-
-    function: Callable[..., npt.ArrayLike]
-
-    def __call__(self, history: MarginHistory, alphas: np.ndarray) -> np.ndarray:
-        with naming("reweighting"):
-            factors = _call_user_function(self.function, history, alphas)
-        n_samples = len(history.margins)
-        weight = history.weight
-        factors = _checked("reweighting", factors, n_samples, "factors, one of each sample")
-        factors = factors / factors.max()
-        if not np.average(factors, weights=weight) > 0:
-            raise ValueError(
-                "reweighting must give factors above zero for samples that have weight, got none"
-            )
-        return reweight(factors, 1.0, weight)
-
-
 def _call_user_function(
     function: Callable[..., npt.ArrayLike], history: MarginHistory, alphas: np.ndarray
 ) -> npt.ArrayLike:

@@ -12,17 +12,16 @@ parts, and the choices for a part are made on predictions of models that have no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 
-from mddf._layers.fold_trainer import FoldTrainer
-from mddf._layers.layer_trainer import Split
-from mddf._layers.member import FurtherJob, by_kind
+from mddf._layers.member import by_kind, rows_of
 from mddf._layers.seeds import Purpose
-from mddf._layers.stack import Average, LayerEvidence, weighted_mean
+from mddf._layers.stack import Average, Layer, weighted_mean
 from mddf._layers.tasks import Task
+from mddf._layers.trainer import Job, Split, Trainer
 
 # Up to so many rows, each fold has weights of its own, for at most ten parts of the rows. The
 # choice is quick, and each part matters to it.
@@ -40,7 +39,96 @@ _PARTS_OF_LARGE_TABLE = 2
 _NO_PART = -1
 
 
-def parts_of_rows(trainer: FoldTrainer) -> np.ndarray:
+class CrossFitting:
+    """Parts of the rows, and members of the first layer that are fitted without each part."""
+
+    def __init__(self, trainer: Trainer) -> None:
+        self.trainer = trainer
+        self.parts = _parts_of_rows(trainer)
+        # For each part, vectors of the members of the first layer; see `add_first_layer`.
+        self._nested: dict[int, list[np.ndarray]] = {}
+
+    def add_first_layer(self, layer: Layer) -> None:
+        """Fit the members without each pair of parts, if the table is small.
+
+        Vectors of a part are then of models that have seen all other rows, and vectors of the
+        other parts of models that have seen neither them nor the part. Nothing is fitted if rows
+        are in time order, or if rows of two parts do not suffice to train on.
+        """
+        trainer = self.trainer
+        numbers = np.unique(self.parts).tolist()
+        if (
+            trainer.n_samples >= _MIN_ROWS_WITHOUT_NESTING
+            or len(numbers) < _MIN_NESTED_PARTS
+            or trainer.is_in_time_order
+            or trainer.clock.runs
+        ):
+            return
+        are_of_pairs = [np.isin(self.parts, pair) for pair in combinations(numbers, 2)]
+        splits = [Split(rows_of(~of_pair), rows_of(of_pair), False) for of_pair in are_of_pairs]
+        weight = trainer.weights.row
+        if any(weight is not None and not weight[split.train].any() for split in splits):
+            return
+
+        def entropy_of(number: int | None) -> tuple[int, ...]:
+            if number is None:
+                return trainer.seeds.entropy_for(Purpose.FIGURES, 0)
+            return trainer.seeds.entropy_for(Purpose.FIGURES, 1, number)
+
+        job = Job(
+            splits=splits,
+            entropy_of=entropy_of,
+            aggregator=trainer.mean_of_folds,
+            description="figures",
+        )
+        nested = {
+            part: [evidence.vectors.copy() for evidence in layer.evidence] for part in numbers
+        }
+        try:
+            members = {i: evidence.member for i, evidence in enumerate(layer.evidence)}
+            for kind, group in by_kind(members):
+                kind.predict_without_parts(group, trainer, self.parts, job, nested)
+        except ValueError:
+            # A member may refuse so few rows, or rows without one of the classes.
+            return
+        self._nested = nested
+
+    def forecast(
+        self,
+        vectors: Sequence[np.ndarray],  # out-of-fold vectors of all members
+        average: Average,  # of these members
+        # Task of some rows, whose vectors these are; by default of all rows.
+        task: Task | None = None,
+        rows: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Forecast of each row by members that are weighted and calibrated on the other parts.
+
+        Rows keep the forecast of the average if there is no other part, as with a single fold, or
+        if the user's score is undefined on the other parts.
+        """
+        task = self.trainer.task if task is None else task
+        parts = self.parts if rows is None else self.parts[rows]
+        forecast = average.forecast.copy()
+        for part in np.unique(parts[parts != _NO_PART]):
+            chosen_on = np.flatnonzero((parts != part) & (parts != _NO_PART))
+            predicted = np.flatnonzero(parts == part)
+            if not len(chosen_on):
+                continue
+            first = self._nested.get(int(part), [])
+            if rows is not None:
+                first = [member_vectors[rows] for member_vectors in first]
+            vectors_of_part = [*first, *vectors[len(first) :]]
+            try:
+                forecast[predicted] = _forecast(
+                    task.scored_on(chosen_on), vectors_of_part, chosen_on, predicted
+                )
+            except ValueError:
+                if task.score is None:
+                    raise
+        return forecast
+
+
+def _parts_of_rows(trainer: Trainer) -> np.ndarray:
     """Part of each row, shape (n_samples,): rows of a fold are in one part.
 
     Rows that several folds hold out are in the part of the first one.
@@ -57,104 +145,6 @@ def parts_of_rows(trainer: FoldTrainer) -> np.ndarray:
     return parts
 
 
-def cross_fitted(
-    task: Task,
-    vectors: Sequence[np.ndarray],  # out-of-fold vectors of all members
-    parts: np.ndarray,
-    average: Average,  # of these members
-    # For each part, vectors of the first members that are fitted without it; see `nested_vectors`.
-    nested: Mapping[int, Sequence[np.ndarray]],
-) -> np.ndarray:
-    """Forecast of each row by members that are weighted and calibrated on the other parts.
-
-    Rows keep the forecast of the average if there is no other part, as with a single fold, or if
-    the user's score is undefined on the other parts.
-    """
-    forecast = average.forecast.copy()
-    for part in np.unique(parts[parts != _NO_PART]):
-        others = np.flatnonzero((parts != part) & (parts != _NO_PART))
-        rows = np.flatnonzero(parts == part)
-        if not len(others):
-            continue
-        try:
-            first = list(nested.get(int(part), ()))
-            vectors_of_part = [*first, *vectors[len(first) :]]
-            forecast[rows] = _forecast(task.scored_on(others), vectors_of_part, others, rows)
-        except ValueError:
-            if task.score is None:
-                raise
-    return forecast
-
-
-def nested_vectors(
-    trainer: FoldTrainer, layer: LayerEvidence, parts: np.ndarray
-) -> dict[int, list[np.ndarray]]:
-    """For each part of a small table, out-of-fold vectors of the members of the first layer.
-
-    Vectors of the other parts are of models that have seen neither them nor the part. Vectors of
-    the part itself are of models that have seen all other rows. Empty if the table is larger, if
-    its rows are in time order, or if rows of two parts do not suffice to train on.
-    """
-    numbers = np.unique(parts)
-    if (
-        trainer.n_samples >= _MIN_ROWS_WITHOUT_NESTING
-        or len(numbers) < _MIN_NESTED_PARTS
-        or trainer.is_in_time_order
-        or trainer.clock.runs
-    ):
-        return {}
-    pairs = list(combinations(numbers.tolist(), 2))
-    splits = [
-        Split(_rows(~np.isin(parts, pair)), _rows(np.isin(parts, pair)), keep=False)
-        for pair in pairs
-    ]
-    weight = trainer.weights.row
-    if any(weight is not None and not weight[split.train].any() for split in splits):
-        return {}
-    nested = {number: [*map(np.copy, layer.vectors)] for number in numbers.tolist()}
-    try:
-        for i, vectors in _pair_vectors(trainer, layer, splits).items():
-            for pair, split, held_out_vectors in zip(pairs, splits, vectors, strict=True):
-                held_out = split.held_out_rows()
-                assert held_out is not None
-                for part, other in (pair, pair[::-1]):
-                    is_of_part = parts[held_out] == part
-                    nested[other][i][held_out[is_of_part]] = held_out_vectors[is_of_part]
-        for i, member in enumerate(layer.members):
-            if member.stops_early:
-                for part in numbers.tolist():
-                    nested[part][i] = member.vectors_without_part(
-                        trainer, i, layer.vectors[i], parts, part
-                    )
-    except ValueError:
-        # A member may refuse so few rows, or rows without one of the classes.
-        return {}
-    return nested
-
-
-def _rows(is_chosen: np.ndarray) -> np.ndarray:
-    return np.flatnonzero(is_chosen).astype(np.int32)
-
-
-def _pair_vectors(
-    trainer: FoldTrainer, layer: LayerEvidence, splits: Sequence[Split]
-) -> dict[int, list[np.ndarray]]:
-    """Vectors of the held-out rows of each split, by the numbers of members without stopping."""
-
-    def entropy_of(number: int | None) -> tuple[int, ...]:
-        if number is None:
-            return trainer.seeds.entropy_for(Purpose.FIGURES, 0)
-        return trainer.seeds.entropy_for(Purpose.FIGURES, 1, number)
-
-    members = {i: member for i, member in enumerate(layer.members) if not member.stops_early}
-    job = FurtherJob(splits, entropy_of, "figures")
-    vectors: dict[int, list[np.ndarray]] = {}
-    for kind, group in by_kind(members):
-        with_models = {i: (member, layer.models[i]) for i, member in group.items()}
-        vectors |= kind.held_out_vectors(with_models, trainer, job)
-    return vectors
-
-
 def _forecast(
     task: Task, vectors: Sequence[np.ndarray], chosen_on: np.ndarray, rows: np.ndarray
 ) -> np.ndarray:
@@ -164,7 +154,7 @@ def _forecast(
         task.sharpened(member_vectors[chosen_on], exponent)
         for member_vectors, exponent in zip(vectors, exponents, strict=True)
     ]
-    average = Average.from_votes(task, votes, task.member_weights(votes))
+    average = Average.from_votes(task, votes)
     votes_of_rows = [
         task.sharpened(member_vectors[rows], exponent) if weight else member_vectors[rows]
         for member_vectors, exponent, weight in zip(

@@ -14,23 +14,30 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.docstrings import COMMON, describes_parameters
 from mddf._base.validation import refuse_class
-from mddf._fitted.base_estimators import tags_of_outputs
+from mddf._fitted.base_estimators import ProbabilityClassifier, tags_of_outputs
 from mddf._fitted.calibration import by_output
 from mddf._fitted.scoring import LOG_LOSS
-from mddf._layers.base_deep_forest import BaseDeepForest, Target
-from mddf._layers.conformal_sets import PredictsSets, class_scores
-from mddf._layers.deep_forest import GrownDeepForest
-from mddf._layers.layered_estimator import LayeredClassifier, column_names
+from mddf._layers.base_deep_forest import DEEP_FOREST_PARAMETERS, BaseDeepForest, Target
+from mddf._layers.conformal import class_scores, predict_set
+from mddf._layers.layered_estimator import (
+    LAYERED_PARAMETERS,
+    column_names,
+    staged_predict,
+    staged_predict_proba,
+)
 from mddf._layers.member_parsing import AUTO, Makers, named_classifiers
-from mddf._layers.scoring import MARGIN_RATIO, layer_score
+from mddf._layers.stack import Stack
+from mddf._layers.stopping import MARGIN_RATIO, layer_score
 from mddf._layers.tasks import ClassificationTask, ClassOutputsTask, Score, Task
 from mddf._targets.class_outputs import ClassOutputs, decode_labels, several_outputs
 from mddf._targets.target_validation import class_factors, encode_labels
 from mddf._targets.weights import row_weights
 
 
-class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
+@describes_parameters(DEEP_FOREST_PARAMETERS, LAYERED_PARAMETERS, COMMON)
+class DeepForestClassifier(BaseDeepForest, ProbabilityClassifier):
     """Deep forest that returns calibrated probabilities without tuning.
 
     A layer holds several kinds of members, whose probabilities for the training samples come from
@@ -42,17 +49,6 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
 
     Parameters
     ----------
-    n_layers : int or "auto", default="auto"
-        Maximum number of layers. "auto" takes the value of `preset`, 2 by default.
-    preset : {"default", "fast"}, default="default"
-        Values of parameters that are left at "auto". "fast" takes about a third of the time: one
-        layer, 50 trees, fewer rounds of boosting, and fewer kinds of members.
-    time_limit : float or None, default=None
-        Time in seconds that fit may take. If the limit is short, there are fewer trees, rounds,
-        members and layers, and models of the folds instead of a refit; `fit_report_` lists these
-        cuts. The fit may take a tenth longer. If the limit is too short to read the table and to
-        grow a tree on each fold, there is a warning. Results are reproducible only without a
-        limit.
     n_estimators : int or "auto", default="auto"
         Trees of each named forest on a fold, 100 by default. With more than two classes, the
         refitted forests have three times as many.
@@ -89,34 +85,12 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     class_weight : dict, list of dict, "balanced" or None, default=None
         Factors of the sample weights by class. For several outputs, "balanced" or a list with a
         dict for each output; the factors of a sample's classes are multiplied.
-    categorical_features : "from_dtype", array of bool, int or str, or None, \
-            default="from_dtype"
-        Categorical features, as in `RandomForestClassifier`.
-    max_bins : int, default=255
-        Maximum number of bins of a numeric feature, and of categories.
-    n_jobs : int, default=None
-        Number of threads: None is one (or the value of `joblib.parallel_config`), -1 all cores.
-        The result does not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seed of folds, trees and other members.
-    verbose : int, default=0
-        1 prints the decisions of the fit, 2 also shows progress bars.
-    checkpoint : str or path, default=None
-        Folder in which each layer is saved as soon as it is trained. A fit with the same data,
-        parameters and seed, which has to be a number, goes on after the last layer in the folder
-        and has the same result. A fit with other inputs is refused. With ``refit=False``, members
-        that are objects of other packages are also refused.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,), or a list of these if there are several outputs
     n_classes_ : int, or a list of them
     n_outputs_ : int
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only if X has string column names.
-    n_layers_ : int
-        Number of layers that are kept.
     exponent_ : float
         Exponent of the calibration; above 1, it makes probabilities more extreme.
     label_smoothing_ : float
@@ -127,8 +101,6 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         the log-loss of new samples. No model in any layer has seen the label of its sample, and
         the weights, the calibration and the rounds of boosted trees are chosen without the
         sample's fold. NaN for samples without one, which have no past in time order.
-    n_without_oof_ : int
-        Number of these samples. They are left out of all figures, weights and calibrations.
     history_ : dict of str to ndarray of shape (n_grown,)
         Metrics of the average up to each trained layer, out-of-fold as `oof_probabilities_` is:
         "score", "log_loss",
@@ -145,18 +117,9 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         0 if dropped; and "reason", a sentence with these figures, which says why a good member may
         have weight 0. Figures of members that were left out are NaN. The forests of a layer are
         grown together and share their seconds. ``pandas.DataFrame(leaderboard_)`` is a table.
-    fit_report_ : list of dict
-        Decisions of the fit in order, with a dict for each candidate: "step"; "member", or "";
-        "candidate"; its "loss", NaN if unknown; number of "rows" and "folds" of the evidence, 0
-        folds for out-of-bag samples; "decision"; and "cpu_seconds" since the decision before, in
-        equal shares. ``pandas.DataFrame(fit_report_)`` is a table.
-    min_samples_leaf_ : dict of str to int
-        Leaf sizes that were chosen for the named forests.
     strength_ : float
         Share of the margins' losses in the weights by which the second layer draws samples, as in
         mdDF [3]_; 0 if there are several outputs.
-    stop_reason_ : str
-        Why there are no more layers.
     feature_importances_ : ndarray of shape (n_features,)
         Mean decrease of impurity in the forests of the first layer, weighted as in the average. If
         no forest is kept, it is the mean over all forests that were trained.
@@ -246,6 +209,9 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     }
 
     _auto_members = AUTO
+    predict_set = predict_set
+    staged_predict = staged_predict
+    staged_predict_proba = staged_predict_proba
 
     def __init__(
         self,
@@ -286,12 +252,12 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         self.scoring = scoring
         self.class_weight = class_weight
 
-    def _store_outcome(self, grown: GrownDeepForest) -> None:
-        average = grown.stack.average
+    def _store_outcome(self, stack: Stack) -> None:
+        average = stack.average
         self.exponent_ = average.calibration.exponent
         self.label_smoothing_ = average.calibration.label_smoothing
-        self.strength_ = grown.strength
-        trainer = grown.trainer
+        self.strength_ = stack.strength
+        trainer = stack.trainer
         labels = trainer.task.estimator_target
         scored = partial(
             class_scores,
@@ -299,7 +265,7 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
             rows=trainer.evaluated_rows,
         )
         # A weighted mean of ones can exceed 1 by a bit, which metrics of scikit-learn refuse.
-        forecast = np.minimum(grown.cross_fitted, 1.0)
+        forecast = np.minimum(stack.forecast, 1.0)
         self.oof_probabilities_ = self._by_output(trainer.known_vectors(forecast))
         self._scores: list[Any]
         if self._n_classes_per_output is None:

@@ -9,21 +9,24 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.docstrings import COMMON, describes_parameters
 from mddf._binning.new_rows import NewRows
 from mddf._fitted.base_estimators import TableRegressor
 from mddf._fitted.batching import in_blocks
 from mddf._input.reading import read_table
-from mddf._layers.base_deep_forest import BaseDeepForest, Target
+from mddf._layers.base_deep_forest import DEEP_FOREST_PARAMETERS, BaseDeepForest, Target
 from mddf._layers.conformal import Scores, check_coverage, counted, warn_of_few
-from mddf._layers.deep_forest import GrownDeepForest
 from mddf._layers.error_scale import fit_error_scale
+from mddf._layers.layered_estimator import LAYERED_PARAMETERS
 from mddf._layers.member_parsing import AUTO_REGRESSORS, Makers, named_regressors
 from mddf._layers.seeds import Purpose
+from mddf._layers.stack import Stack
 from mddf._layers.tasks import RegressionTask, Task
 from mddf._targets.kernel_targets import TargetScaling, Values, read_values
 from mddf._targets.weights import row_weights
 
 
+@describes_parameters(DEEP_FOREST_PARAMETERS, LAYERED_PARAMETERS, COMMON)
 class DeepForestRegressor(BaseDeepForest, TableRegressor):
     """Deep forest for regression without tuning.
 
@@ -35,17 +38,6 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
 
     Parameters
     ----------
-    n_layers : int or "auto", default="auto"
-        Maximum number of layers. "auto" takes the value of `preset`, 2 by default.
-    preset : {"default", "fast"}, default="default"
-        Values of parameters that are left at "auto". "fast" takes about a third of the time: one
-        layer, 50 trees, fewer rounds of boosting, and fewer kinds of members.
-    time_limit : float or None, default=None
-        Time in seconds that fit may take. If the limit is short, there are fewer trees, rounds,
-        members and layers, and models of the folds instead of a refit; `fit_report_` lists these
-        cuts. The fit may take a tenth longer. If the limit is too short to read the table and to
-        grow a tree on each fold, there is a warning. Results are reproducible only without a
-        limit.
     n_estimators : int or "auto", default="auto"
         Trees of each named forest, 100 by default.
     members : "auto" or list, default="auto"
@@ -74,39 +66,14 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         Fit the members that are kept once more on all samples, instead of keeping the models of
         all folds. With k folds, forests are a k-th as large. Boosted trees are fitted three times
         with different seeds, or once above 100 000 samples or if the folds follow time.
-    categorical_features : "from_dtype", array of bool, int or str, or None, \
-            default="from_dtype"
-        Categorical features, as in `RandomForestRegressor`.
-    max_bins : int, default=255
-        Maximum number of bins of a numeric feature, and of categories.
-    n_jobs : int, default=None
-        Number of threads: None is one (or the value of `joblib.parallel_config`), -1 all cores.
-        The result does not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seed of folds, trees and other members.
-    verbose : int, default=0
-        1 prints the decisions of the fit, 2 also shows progress bars.
-    checkpoint : str or path, default=None
-        Folder in which each layer is saved as soon as it is trained. A fit with the same data,
-        parameters and seed, which has to be a number, goes on after the last layer in the folder
-        and has the same result. A fit with other inputs is refused. With ``refit=False``, members
-        that are objects of other packages are also refused.
 
     Attributes
     ----------
-    n_features_in_ : int
     n_outputs_ : int
-    feature_names_in_ : ndarray of str
-        Only if X has string column names.
-    n_layers_ : int
-        Number of layers that are kept.
     oof_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         Out-of-fold predictions of the training samples. Their errors are close to the errors of
         new samples. No model in any layer has seen the target of its sample, and the weights and
         the rounds of boosted trees are chosen without the sample's fold.
-    n_without_oof_ : int
-        Number of samples without an out-of-fold prediction, which have no past in time order. They
-        are left out of all figures, weights and calibrations; their predictions are NaN.
     history_ : dict of str to ndarray of shape (n_grown,)
         Metrics of the average up to each trained layer, out-of-fold as `oof_prediction_` is:
         "r2", and "rmse" in units of the targets' standard deviation, both means over outputs;
@@ -120,15 +87,6 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         the other members; "seconds"; "bytes" in the model, 0 if dropped; and "reason", a sentence
         with these figures, which says why a good member may have weight 0. Figures of members that
         were left out are NaN. ``pandas.DataFrame(leaderboard_)`` is a table.
-    fit_report_ : list of dict
-        Decisions of the fit in order, with a dict for each candidate: "step"; "member", or "";
-        "candidate"; its "loss", NaN if unknown; number of "rows" and "folds" of the evidence, 0
-        folds for out-of-bag samples; "decision"; and "cpu_seconds" since the decision before, in
-        equal shares. ``pandas.DataFrame(fit_report_)`` is a table.
-    min_samples_leaf_ : dict of str to int
-        Leaf sizes that were chosen for the named forests.
-    stop_reason_ : str
-        Why there are no more layers.
     feature_importances_ : ndarray of shape (n_features,)
         Mean decrease of variance in the forests of the first layer, weighted as in the average.
 
@@ -169,20 +127,20 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
 
     _auto_members = AUTO_REGRESSORS
 
-    def _store_outcome(self, grown: GrownDeepForest) -> None:
-        task = grown.trainer.task
-        forecast = grown.cross_fitted
+    def _store_outcome(self, stack: Stack) -> None:
+        task = stack.trainer.task
+        forecast = stack.forecast
         self.oof_prediction_ = self._in_shape(
-            self._units.restore(grown.trainer.known_vectors(forecast))
+            self._units.restore(stack.trainer.known_vectors(forecast))
         )
         errors = np.abs(forecast - task.target)
         fit = fit_error_scale(
-            grown.trainer, errors, grown.trainer.seeds.entropy_for(Purpose.ERROR_SCALE)
+            stack.trainer, errors, stack.trainer.seeds.entropy_for(Purpose.ERROR_SCALE)
         )
         self._error_scale = fit.error_scale
         relative_errors = errors / fit.out_of_fold_scales
         weights = counted(len(errors), task.weight)
-        rows = grown.trainer.evaluated_rows
+        rows = stack.trainer.evaluated_rows
         with_scale = rows[fit.is_known[rows]]
         self._errors = [Scores.from_values(column[rows], weights[rows]) for column in errors.T]
         self._ratios = [

@@ -9,7 +9,7 @@ import numpy as np
 
 from mddf._base.serialization import register_serializable
 from mddf._core import TreeOptions
-from mddf._layers.fold_trainer import FoldTrainer
+from mddf._layers.trainer import Trainer
 from mddf._resampling.folds import Folds
 from mddf._resampling.sampling import plan_sampling
 from mddf._targets.kernel_targets import Values
@@ -59,9 +59,7 @@ class ErrorScaleFit:
     is_known: np.ndarray
 
 
-def fit_error_scale(
-    trainer: FoldTrainer, errors: np.ndarray, entropy: Sequence[int]
-) -> ErrorScaleFit:
+def fit_error_scale(trainer: Trainer, errors: np.ndarray, entropy: Sequence[int]) -> ErrorScaleFit:
     """Fit forests to absolute errors of shape (n_samples, n_outputs)."""
     weight = trainer.task.weight
     n_samples = len(errors)
@@ -91,7 +89,7 @@ def fit_error_scale(
     return ErrorScaleFit(error_scale, scales, n_trees > 0)
 
 
-def _folds_of_known_errors(trainer: FoldTrainer) -> Folds:
+def _folds_of_known_errors(trainer: Trainer) -> Folds:
     """Folds that train on rows with a known error.
 
     If no fold has such rows, there is one that trains on all of them and holds out none.
@@ -107,7 +105,7 @@ def _folds_of_known_errors(trainer: FoldTrainer) -> Folds:
 
 
 def _tree_jobs(
-    trainer: FoldTrainer, folds: Folds, n_samples: int, entropy: Sequence[int]
+    trainer: Trainer, folds: Folds, n_samples: int, entropy: Sequence[int]
 ) -> list[grower.TreeJob]:
     """Jobs of a forest for each fold."""
     options = TreeOptions(

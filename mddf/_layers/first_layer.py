@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
 from mddf._base.deadline import TimeIsUp
 from mddf._base.progress import tell_work
-from mddf._layers.fold_trainer import FoldTrainer, is_large_table
-from mddf._layers.layer_trainer import (
-    Split,
-    TrainedMember,
-    splits_from_folds,
-)
-from mddf._layers.member import FirstLayerJob, Member, by_kind
+from mddf._layers.evidence import Evidence
+from mddf._layers.member import Member, by_kind
 from mddf._layers.member_options import BoostingChoice
 from mddf._layers.report import Candidate, FitReport, leaderboard_row
 from mddf._layers.seeds import Purpose
-from mddf._layers.stack import LayerEvidence
+from mddf._layers.stack import Layer
 from mddf._layers.tasks import Task
+from mddf._layers.trainer import Split, Trainer, splits_from_folds
 
-# Shares of the remaining time of a limit: for the race, for forests, and for a single estimator.
-# Each leaves time for what follows, and for a refit. Set by hand.
-_RACE_SHARE = 0.2
+# Shares of the remaining time of a limit: for the race, for forests after it, and for a single
+# estimator.
+# Each leaves time for what follows, and for a refit. Set by hand. Within a limit, only forests
+# race, which get half of the time of the race.
+_RACE_SHARE = 0.4
 _FOREST_SHARE = 0.5
 _ESTIMATOR_SHARE = 0.4
 # Share for estimators that were not finished at first, in the time that the others left: only a
@@ -57,17 +54,15 @@ FIRST_LAYER_SHARE = 0.95
 
 def train_first_layer(
     members: list[Member],
-    trainer: FoldTrainer,
+    trainer: Trainer,
     report: FitReport,
     # Choices for boosted trees, by their numbers. With vectors of the first fold, they take part
     # in the race, which they may only lose if their loss is settled. Other boosted trees do not
     # race, since their folds grow side by side.
     boosting_choices: Mapping[int, BoostingChoice],
     *,
-    # Whether the models of the folds predict, not models of all samples. Those of boosted trees
-    # are kept in any case: they predict the classes, and a refit needs their numbers of rounds.
-    keep_fold_models: bool,
-) -> LayerEvidence:
+    keep_fold_models: bool,  # whether the models of the folds predict, not models of all samples
+) -> Layer:
     """Train the members of the first layer: all on one fold, the winners of the race on all."""
     training = _FirstLayerTraining(members, trainer, keep_fold_models)
     losers = _race(training, boosting_choices, report)
@@ -75,8 +70,7 @@ def train_first_layer(
     _train_survivors(training, survivors)
     for i, decision in sorted(training.cuts().items()):
         report.add_cut(members[i].name, decision, n_rows=trainer.n_samples)
-    kept = [i for i in survivors if i not in training.out_of_time]
-    return training.out_of_fold_layer(kept, pruned=sorted({*losers, *training.out_of_time}))
+    return training.layer(survivors, losers)
 
 
 def _race(
@@ -87,21 +81,21 @@ def _race(
     """Train members on the first fold; returns the numbers of the losers."""
     members = training.members
     trainer = training.trainer
+    is_timed = trainer.clock.runs
     held_out = trainer.folds[0][1]
     known_vectors = {
         i: choice.first_fold_vectors
         for i, choice in boosting_choices.items()
         if choice.first_fold_vectors is not None
     }
-    racing = [i for i, m in enumerate(members) if i in known_vectors or m.races]
-    if trainer.clock.runs:
-        # Time spent on slow estimators may be missing for the others.
-        racing = [i for i in racing if members[i].adapts_to_time]
+    racing = [
+        i for i, m in enumerate(members) if i in known_vectors or m.can_race(is_timed=is_timed)
+    ]
     if len(racing) < 2 or not can_race(trainer.n_samples, len(held_out)):
         return []
     to_train = [i for i in racing if i not in known_vectors]
     full_forests = {}
-    if is_large_table(trainer.task) and not trainer.clock.runs:
+    if trainer.task.is_large and not is_timed:
         full_forests = {i: members[i] for i in to_train if members[i].n_trees}
     for i, forest in full_forests.items():
         members[i] = forest.with_more_trees(_TREE_SHARE_OF_LARGE_TABLE)
@@ -165,42 +159,34 @@ def _train_survivors(training: _FirstLayerTraining, survivors: Sequence[int]) ->
     """
     training.plan_work(survivors)
     members = training.members
-    clock = training.trainer.clock
-    first_split = training.splits[:1]
     other_splits = training.splits[1:]
     after_race = [i for i in survivors if i in training.trained]
     without_race = [i for i in survivors if i not in training.trained]
-    training.reduce_forests_to_time([i for i in after_race if members[i].n_trees])
-    after_race = [i for i in after_race if i not in training.out_of_time]
-    with clock.cut(_FOREST_SHARE):
-        training.train(after_race, other_splits, first=1)
-        training.train([i for i in without_race if members[i].n_trees], training.splits)
-    training.train([i for i in without_race if not members[i].races], training.splits)
-    estimators = [i for i in without_race if not members[i].adapts_to_time]
-    if not clock.runs:
-        training.train(estimators, training.splits)
+    training.leave_out_forests_without_time(after_race)
+    training.train([i for i in after_race if i not in training.out_of_time], other_splits, first=1)
+    if not training.trainer.clock.runs:
+        training.train(without_race, training.splits)
         return
+    training.train([i for i in without_race if members[i].adapts_to_time], training.splits)
     # The first fold shows whether the time suffices for more.
-    training.train(estimators, first_split)
+    slow = [i for i in without_race if not members[i].adapts_to_time]
+    training.train(slow, training.splits[:1])
     for share in (_ESTIMATOR_SHARE, _LAST_SHARE):
-        begun = [i for i in estimators if training.has_only_first_fold(i)]
+        begun = [i for i in slow if training.has_only_first_fold(i)]
         training.train(begun, other_splits, first=1, share=share)
 
 
 class _FirstLayerTraining:
-    """Members on folds: models and vectors so far, and the seconds they took."""
+    """Members on folds: evidence so far, and the time it took."""
 
-    def __init__(
-        self, members: list[Member], trainer: FoldTrainer, keep_fold_models: bool
-    ) -> None:
+    def __init__(self, members: list[Member], trainer: Trainer, keep_fold_models: bool) -> None:
         self.members = [*members]
         self.trainer = trainer
-        self.keep_fold_models = keep_fold_models
         self.splits = splits_from_folds(trainer.folds, keep=keep_fold_models)
-        self.trained: dict[int, TrainedMember] = {}
+        self.trained: dict[int, Evidence] = {}
         # Members that were left out because of the limit of time.
         self.out_of_time: set[int] = set()
-        self._complete: set[int] = set()  # estimators that were trained on all folds
+        self._complete: set[int] = set()  # members that were trained on all folds
         # Seconds of the work that is planned and of what is left of it, for progress only.
         self._work = 0.0
         self._work_left: dict[int, float] = {}
@@ -215,38 +201,43 @@ class _FirstLayerTraining:
     ) -> None:
         """Train members on splits, of which the first has number `first`.
 
-        Members that are trained on the splits from 1 on were trained on split 0 before. Members of
-        a batch grow side by side, and share the time.
+        Members that are trained on the splits from 1 on were trained on split 0 before.
         """
         if not splits:
             return
         for kind, group in by_kind({i: self.members[i] for i in numbers}):
-            batches = [group] if kind.trains_in_batches else [{i: m} for i, m in group.items()]
-            for batch in batches:
-                (i, member), *others = batch.items()
-                if others or self._has_time(i, splits, first, share):
-                    self._tell("forests" if kind.trains_in_batches else member.name)
-                    self._train_batch(kind, batch, splits, first)
+            for name, batch in kind.batches(group):
+                if not all(self._has_time(i, splits, first, share) for i in batch):
+                    continue
+                self._tell(name)
+                start = perf_counter()
+                try:
+                    with self.trainer.clock.cut(kind.time_share):
+                        trained = kind.train(
+                            batch,
+                            self.trainer,
+                            splits,
+                            first=first,
+                            is_only_member=not self.trained,
+                        )
+                except TimeIsUp:
+                    self.out_of_time.update(batch)
+                    continue
+                seconds = (perf_counter() - start) / len(batch)
+                is_complete = first + len(splits) == len(self.splits)
+                for i, evidence in trained.items():
+                    self._add(i, evidence, seconds, is_complete=is_complete)
 
-    def _train_batch(
-        self, kind: type[Member], batch: dict[int, Any], splits: Sequence[Split], first: int
-    ) -> None:
-        start = perf_counter()
-        try:
-            job = FirstLayerJob(splits, first, self.keep_fold_models, not self.trained)
-            results = kind.train_batch(batch, self.trainer, job)
-        except TimeIsUp:
-            self.out_of_time.update(batch)
-            return
-        for i, trained in results.items():
-            trained.seconds = (perf_counter() - start) / len(batch)
-            if i in self.trained:
-                trained = self.trained[i].joined(trained)
-            self.trained[i] = trained
-            self.members[i] = self.members[i].with_chosen(trained.chosen)
-            if first + len(splits) == len(self.splits):
-                self._complete.add(i)
-            self._work_left.pop(i, None)
+    def _add(self, i: int, evidence: Evidence, seconds: float, *, is_complete: bool) -> None:
+        """Add the evidence about a member from some splits."""
+        evidence.seconds = seconds
+        if i in self.trained:
+            evidence = self.trained[i].joined(evidence)
+        self.trained[i] = evidence
+        self.members[i] = evidence.member
+        if is_complete:
+            self._complete.add(i)
+        self._work_left.pop(i, None)
 
     def first_fold_vectors(self, i: int) -> np.ndarray:
         """Predictions of the rows that the first fold holds out, if it alone is trained so far."""
@@ -260,7 +251,7 @@ class _FirstLayerTraining:
 
         A member that was trained on the first fold is known; any other one counts as the slowest.
         """
-        seconds = {i: trained.seconds for i, trained in self.trained.items()}
+        seconds = {i: evidence.seconds for i, evidence in self.trained.items()}
         slowest = max(seconds.values(), default=1.0)
         self._work_left = {i: seconds.get(i, slowest) for i in numbers}
         self._work = sum(self._work_left.values())
@@ -274,11 +265,12 @@ class _FirstLayerTraining:
         tell_work(f"layer 1: {member}", share)
 
     def forget(self, i: int) -> None:
-        """Drop the models and vectors of a member, which is then trained on all splits."""
+        """Drop the evidence about a member, which is then trained on all splits."""
         del self.trained[i]
 
-    def reduce_forests_to_time(self, forests: list[int]) -> None:
-        """Leave out all forests but the first, if the time does not suffice for all."""
+    def leave_out_forests_without_time(self, numbers: Sequence[int]) -> None:
+        """Leave out all forests after a race but the first, if there is no time for all."""
+        forests = [i for i in numbers if self.members[i].n_trees]
         seconds = sum(self.trained[i].seconds for i in forests) * len(self.splits)
         if not self.trainer.clock.allows(seconds, _FOREST_SHARE):
             self.out_of_time.update(forests[1:])
@@ -288,16 +280,14 @@ class _FirstLayerTraining:
         return i in self.trained and i not in self._complete
 
     def _has_time(self, i: int, splits: Sequence[Split], first: int, share: float) -> bool:
-        """Whether an estimator fits into the remaining time; if not, it is left out so far."""
+        """Whether a member fits into the remaining time; if not, it is left out so far."""
         clock = self.trainer.clock
-        member = self.members[i]
-        if member.adapts_to_time or not clock.runs:
-            return True
-        if not any(other.adapts_to_time for other in self.members):
+        if not (clock.runs and any(member.adapts_to_time for member in self.members)):
             return True
         self.out_of_time.discard(i)
         first_fold = self.trained[i].seconds if first else 0.0
-        if not clock.allows(member.expected_seconds(self.trainer, len(splits), first_fold), share):
+        seconds = self.members[i].expected_seconds(self.trainer, len(splits), first_fold)
+        if seconds and not clock.allows(seconds, share):
             self.out_of_time.add(i)
         return i not in self.out_of_time
 
@@ -305,37 +295,24 @@ class _FirstLayerTraining:
         """Work that the limit of time ended or left out, by the members' numbers."""
         cuts = {}
         if self.trainer.clock.runs:
-            cuts = {i: self.members[i].cut(trained) for i, trained in self.trained.items()}
+            cuts = {i: self.members[i].cut(evidence) for i, evidence in self.trained.items()}
         left_out = dict.fromkeys(self.out_of_time, "left out")
         return {i: cut for i, cut in (cuts | left_out).items() if cut}
 
-    def out_of_fold_layer(self, kept: Sequence[int], pruned: Sequence[int]) -> LayerEvidence:
+    def layer(self, survivors: Sequence[int], losers: Sequence[int]) -> Layer:
         """Members that are kept, and rows of the leaderboard for the others."""
-        vectors = self.trainer.fill_unknown(np.stack([self.trained[i].vectors for i in kept]))
-        unknown = dict.fromkeys(self.trainer.task.metrics(vectors[0]), np.nan)
-        return LayerEvidence(
-            [self.members[i] for i in kept],
-            vectors,
-            [self.trained[i].models for i in kept],
-            seconds=np.array([self.trained[i].seconds for i in kept]),
-            pruned=[
-                leaderboard_row(
-                    0,
-                    self.members[i].name,
-                    unknown,
-                    self.trained[i].seconds if i in self.trained else 0.0,
-                )
-                for i in pruned
-            ],
-            pruned_importances=tuple(
-                importances
-                for i in pruned
-                if i in self.trained
-                for importances in self.members[i].importances(self.trained[i].models[:1])
-            ),
-            blind_vectors={
-                position: self.trainer.fill_unknown(blind_vectors)
-                for position, i in enumerate(kept)
-                if (blind_vectors := self.trained[i].blind_vectors) is not None
-            },
-        )
+        trainer = self.trainer
+        kept = [self.trained[i] for i in survivors if i not in self.out_of_time]
+        for evidence in kept:
+            trainer.fill_unknown(evidence.vectors)
+            if evidence.blind_vectors is not None:
+                trainer.fill_unknown(evidence.blind_vectors)
+        unknown = dict.fromkeys(trainer.task.metrics(kept[0].vectors), np.nan)
+        pruned = []
+        importances = []
+        for i in sorted({*losers, *self.out_of_time}):
+            seconds = self.trained[i].seconds if i in self.trained else 0.0
+            pruned.append(leaderboard_row(0, self.members[i].name, unknown, seconds))
+            if i in self.trained:
+                importances += self.members[i].importances(self.trained[i].models[:1])
+        return Layer(kept, pruned=pruned, pruned_importances=importances)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mddf._layers.fold_trainer import FoldTrainer
 from mddf._layers.member import ForestMember
 from mddf._layers.member_options import (
     STRENGTHS,
@@ -15,10 +14,9 @@ from mddf._layers.member_options import (
     reweighting_trial_member,
 )
 from mddf._layers.nested_folds import NestedFolds
-from mddf._layers.report import FitReport
 from mddf._layers.seeds import Purpose
-from mddf._layers.stack import LayerEvidence, Stack
-from mddf._trees.grower import GrowthResult
+from mddf._layers.stack import Layer, Stack
+from mddf._layers.trainer import Fit
 
 
 class LaterLayers:
@@ -31,31 +29,28 @@ class LaterLayers:
 
     def __init__(
         self,
-        trainer: FoldTrainer,
         stack: Stack,
-        report: FitReport,
         *,
         keep_fold_models: bool,  # whether they predict, not models of all samples
     ) -> None:
-        self.trainer = trainer
+        self.trainer = stack.trainer
         self.stack = stack
-        self.report = report
         self.keep_fold_models = keep_fold_models
-        self.nested = NestedFolds(trainer, stack)
+        self.nested = NestedFolds(stack)
         self._strength = 0.0
-        self._results: list[list[GrowthResult]] = []  # for each outer fold, for each member
+        self._results: list[list[Fit]] = []  # for each outer fold, for each member
 
     @property
     def first_fold_rows(self) -> np.ndarray:
         """Rows on which the first two steps evaluate a layer."""
         return self.nested.folds[0][1]
 
-    def optimistic_layer(self, number: int, members: list[ForestMember]) -> LayerEvidence:
+    def optimistic_layer(self, number: int, members: list[ForestMember]) -> Layer:
         """First step: the first outer fold, with inputs that know labels of the held-out rows."""
         entropy = self.trainer.seeds.entropy_for(Purpose.OPTIMISTIC_LAYER, number)
         return self.nested.grow_optimistic(members, self.stack.features_for(number), entropy)
 
-    def layer_of_first_fold(self, number: int, members: list[ForestMember]) -> LayerEvidence:
+    def layer_of_first_fold(self, number: int, members: list[ForestMember]) -> Layer:
         """Second step: the first outer fold, with nested inputs."""
         self.nested.prepare(number, [0])
         if number == 1 and self.trainer.task.has_margins:
@@ -63,7 +58,7 @@ class LaterLayers:
         self._results = [self._grow(number, members, 0)]
         return self.nested.layer_of_first_fold(members, self._results[0])
 
-    def layer_of_all_folds(self, number: int, members: list[ForestMember]) -> LayerEvidence:
+    def layer_of_all_folds(self, number: int, members: list[ForestMember]) -> Layer:
         """Third step: all outer folds."""
         other_folds = range(1, len(self.nested.folds))
         self.nested.prepare(number, other_folds)
@@ -79,10 +74,10 @@ class LaterLayers:
         for strength in STRENGTHS:
             results = self.nested.grow(0, trial, self._factors(0, strength), entropy)
             layer = self.nested.layer_of_first_fold(trial, results)
-            losses.append(task.calibrated_losses(layer.vectors[0]))
-        return choose_strength(losses, task, self.report)
+            losses.append(task.calibrated_losses(layer.evidence[0].vectors))
+        return choose_strength(losses, task, self.stack.report)
 
-    def _grow(self, number: int, members: list[ForestMember], outer: int) -> list[GrowthResult]:
+    def _grow(self, number: int, members: list[ForestMember], outer: int) -> list[Fit]:
         """Grow the forests of a layer without an outer fold."""
         # Only the second layer reweights samples: margins are those of the first layer.
         factors = self._factors(outer, self._strength) if number == 1 else None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
 from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,20 +17,21 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.types import TableLike
-from mddf._base.validation import COUNT, JOBS, Within, check_lengths, naming, unchanged_on_failure
+from mddf._base.validation import COUNT, JOBS, Within, check_lengths, unchanged_on_failure
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
 from mddf._binning.new_rows import NewRows
-from mddf._fitted.base_estimators import ProbabilityClassifier, warn_of_seen
+from mddf._fitted.base_estimators import TableEstimator, warn_of_seen
 from mddf._fitted.batching import Conversion, in_blocks
 from mddf._fitted.fitted_model import FittedStages, RunningAverage
+from mddf._fitted.vector_layout import columns_of
 from mddf._gradient.elapsed_days import helpful_days
 from mddf._input.reading import read_table
 from mddf._input.table import Table
 from mddf._input.table_warnings import TableWarnings
 from mddf._input.target_copies import TargetCopies
-from mddf._layers.checkpoints import Checkpoint, description
 from mddf._layers.seeds import Seeds
+from mddf._members.composition import is_named, named_members
 from mddf._resampling.folds import ask_for_groups, gives_folds
 from mddf._resampling.time_order import X_for_splitter, time_column
 from mddf._targets.target_validation import check_weights
@@ -46,6 +47,28 @@ CONSTRAINTS: dict[str, Any] = {
     "verbose": ["verbose"],
     "checkpoint": [str, PathLike, None],
 }
+
+# Descriptions that all estimators with layers share; see `describes_parameters`.
+LAYERED_PARAMETERS = """
+random_state : int, RandomState or None
+    Seed of folds, trees and other members.
+checkpoint : str or path
+    Folder in which each layer is saved as soon as it is trained. A fit with the same data,
+    parameters and seed, which has to be a number, goes on after the last layer in the folder
+    and has the same result. A fit with other inputs is refused. So are members of other packages
+    in cascades, and in deep forests with ``refit=False`` or a `time_limit`, since their models
+    would have to be stored.
+
+Attributes
+----------
+n_layers_ : int
+    Number of layers that are kept.
+n_without_oof_ : int
+    Number of samples without an out-of-fold prediction, which have no past in time order. They are
+    left out of all figures, weights and calibrations; their predictions are NaN.
+stop_reason_ : str
+    Why there are no more layers.
+"""
 
 
 @dataclass(frozen=True)
@@ -77,12 +100,14 @@ class BinnedInputs:
     seeds: Seeds
 
 
-class Layered(TransformerMixin):
+class Layered(TransformerMixin, TableEstimator):
     """An estimator with layers, which it fits and stores, predicts through and transforms with.
 
-    Comes before scikit-learn's classes among the bases of an estimator.
+    Named members of its list, and their parameters, are parameters of the estimator: ``lr`` and
+    ``lr__C`` of ``("lr", LogisticRegression())``.
     """
 
+    _member_list: ClassVar[str]  # name of the parameter that is a list of members
     cv: Any
     categorical_features: Any
     max_bins: int
@@ -93,7 +118,56 @@ class Layered(TransformerMixin):
     random_state: int | np.random.RandomState | None
     checkpoint: str | PathLike[str] | None
     _n_without_oof: int = 0  # models of earlier releases lack it
-    _seen: str  # fingerprint of the table of the fit
+    _seen: str  # hash of the table of the fit
+
+    def get_params(self, deep: bool = True) -> dict[str, object]:
+        """Get the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether members and their parameters are included.
+
+        Returns
+        -------
+        dict
+        """
+        params = super().get_params(deep=deep)
+        if deep:
+            for name, member in named_members(getattr(self, self._member_list)):
+                params.setdefault(name, member)  # fit refuses the name of another parameter
+                if hasattr(member, "get_params") and not isinstance(member, type):
+                    inner = member.get_params(deep=True).items()
+                    params.update({f"{name}__{key}": value for key, value in inner})
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, members and their parameters.
+
+        Parameters
+        ----------
+        **params : dict
+            Values by the names of `get_params`.
+
+        Returns
+        -------
+        self
+        """
+        if self._member_list in params:  # other parameters may be of its members
+            setattr(self, self._member_list, params.pop(self._member_list))
+        members = getattr(self, self._member_list)
+        replaced = {name for name, _ in named_members(members)} & params.keys()
+        replaced -= set(self._get_param_names())
+        if replaced:
+            members = [
+                (member[0], params[member[0]])
+                if is_named(member) and member[0] in replaced
+                else member
+                for member in members
+            ]
+            setattr(self, self._member_list, members)
+        params = {name: value for name, value in params.items() if name not in replaced}
+        return super().set_params(**params)
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
@@ -173,7 +247,7 @@ class Layered(TransformerMixin):
 
     def _join_layers(self, vectors: list[np.ndarray]) -> np.ndarray:
         """Layer features (n_samples, n_features_out) from the vectors of all layers."""
-        raise NotImplementedError
+        return np.hstack([columns_of(layer_vectors, None) for layer_vectors in vectors])
 
     def _read_inputs(
         self,
@@ -209,12 +283,6 @@ class Layered(TransformerMixin):
             inputs.table, inputs.sample_weight, warnings=warnings, n_spare=n_spare
         )
         return BinnedInputs(binner, table, Seeds.from_random_state(self.random_state))
-
-    def _open_checkpoint(self, inputs: dict[str, list[np.ndarray]]) -> Checkpoint:
-        """Checkpoint of a fit on these inputs."""
-        assert self.checkpoint is not None
-        with naming("checkpoint"):
-            return Checkpoint(self.checkpoint, description(self, **inputs))
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Metadata that `fit` requests: groups, if `cv` is a splitter that uses them.
@@ -281,36 +349,34 @@ class Layered(TransformerMixin):
         return in_blocks(rows.n_rows, stages.row_bytes, predict, convert)
 
 
-class LayeredClassifier(Layered, ProbabilityClassifier):
-    """A classifier with layers, which predict one after the other."""
+def staged_predict_proba(self: Any, X: TableLike) -> Iterator[np.ndarray | list[np.ndarray]]:
+    """Class probabilities after each layer.
 
-    def staged_predict_proba(self, X: TableLike) -> Iterator[np.ndarray | list[np.ndarray]]:
-        """Class probabilities after each layer.
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
 
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+    Yields
+    ------
+    ndarray of shape (n_samples, n_classes), or a list of these if there are several outputs
+        Once for each layer that is kept and has a weight above 0, or one before it.
+    """
+    yield from map(self._by_output, self._staged_predictions(X))
 
-        Yields
-        ------
-        ndarray of shape (n_samples, n_classes), or a list of these if there are several outputs
-            Once for each layer that is kept and has a weight above 0, or one before it.
-        """
-        yield from map(self._by_output, self._staged_predictions(X))
 
-    def staged_predict(self, X: TableLike) -> Iterator[np.ndarray]:
-        """Predicted classes after each layer.
+def staged_predict(self: Any, X: TableLike) -> Iterator[np.ndarray]:
+    """Predicted classes after each layer.
 
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
 
-        Yields
-        ------
-        ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
-            As often as `staged_predict_proba`.
-        """
-        yield from self._staged_predictions(X, self._most_probable)
+    Yields
+    ------
+    ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
+        As often as `staged_predict_proba`.
+    """
+    yield from self._staged_predictions(X, self._most_probable)
 
 
 def column_names(classes: np.ndarray) -> list[str]:

@@ -11,23 +11,44 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import StrOptions
 
-from mddf._base.messages import short
+from mddf._base.docstrings import COMMON, describes_parameters
 from mddf._base.validation import Within, refuse_class, resolve_named
-from mddf._layers.base_cascade import BaseCascade
+from mddf._layers.base_cascade import CASCADE_PARAMETERS, BaseCascade
 from mddf._layers.cascade_plan import CascadeKind
 from mddf._layers.coefficients import (
     CoefficientRule,
     MeanMargin,
-    OwnReweighting,
     OwnRule,
     Reweighting,
     Simplex,
     Stagewise,
 )
-from mddf._layers.named_cascades import NAMED_MDDF, NAMED_MDDF_DEFAULTS
+from mddf._layers.layered_estimator import LAYERED_PARAMETERS
 from mddf._layers.rules import LayerRules
 
+_PAPER: dict[str, Any] = {
+    "strength": 1.0,
+    "augmentation": "mean",
+    "structure": "preconc",
+    "forests": None,
+    "alpha": "simplex",
+}
+_RANDOM_FORESTS = ["random", "random", "random", "random"]
+# Settings that make an mdDF the named one.
+NAMED_MDDF: dict[str, dict[str, Any]] = {
+    "paper": _PAPER,
+    "paper-stagewise": _PAPER | {"alpha": "stagewise"},
+    "paper-mean-margin": _PAPER | {"alpha": "mean-margin"},
+    "SF": _PAPER | {"forests": _RANDOM_FORESTS},
+    "ST": _PAPER | {"structure": "stacking"},
+    "NP": _PAPER | {"structure": "no-preconc"},
+}
+# Choices that the paper leaves to the user. 8 is the middle of its grid of depth steps on a
+# logarithmic scale, rounded up; it was not tuned.
+NAMED_MDDF_DEFAULTS: dict[str, Any] = {"depth_step": 8, "scoring": None}
 
+
+@describes_parameters(CASCADE_PARAMETERS, LAYERED_PARAMETERS, COMMON)
 class MDDFClassifier(BaseCascade):
     """Margin distribution deep forest, mdDF.
 
@@ -39,10 +60,6 @@ class MDDFClassifier(BaseCascade):
 
     Parameters
     ----------
-    n_layers : int, default=10
-        Maximum number of layers.
-    n_estimators : int, default=100
-        Trees of each named forest, on each fold.
     forests : list, default=None
         Members of a layer: "random" (bootstrap, square root of the number of features for each
         node), "completely-random" (one random threshold of one random feature), or classifiers
@@ -78,126 +95,25 @@ class MDDFClassifier(BaseCascade):
         r in the loss, between 0 and 1.
     mu : float, default=0.1
         Factor of squared distances above the target margin.
-    reweighting : {"resample", "weights"}, callable, tuple or None, default="resample"
-        Whether the samples of the next layer's trees are drawn in proportion to the losses, anew
-        for each tree, or weighted by the losses, or neither. Classifiers that are not forests of
-        this package are weighted in both cases. If their fit takes no weights, they get drawn
-        samples, and cannot be combined with sample and class weights. A callable returns factors
-        that replace the losses. It is called after each layer as ``reweighting(margins, alphas,
-        sample_weight)``, like `alpha`, but with the coefficients of all layers, and returns
-        factors of shape (n_samples,), whose scale does not matter. Samples are drawn by them;
-        ``("weights", callable)`` weights the samples.
     strength : float, default=0.25
-        Share of the losses in the weights; the rest is the same for all samples. 1 is the value of
-        the paper, with which mislabelled samples dominate on noisy data. Not used by a callable.
+        Trees of the next layer draw samples in proportion to the losses of their margins. This is
+        the share of the losses in the proportions; the rest is the same for all samples. 1 is the
+        value of the paper, with which mislabelled samples dominate on noisy data; 0 draws all
+        samples alike. Classifiers that are not forests of this package are weighted. If their fit
+        takes no weights, they get drawn samples, and cannot be combined with sample and class
+        weights. Other factors are a rule; see `rules`.
     depth_step : int, default=None
         c: random forests of layer t, counted from 1, grow to a depth of c (t + 1); None for no
         limit. Completely-random forests, and forests with a `max_depth`, are not limited by it.
     early_stopping : bool, default=True
-        Keep the layers up to the best out-of-fold score, and stop after `n_iter_no_change` layers
-        without a better score. The larger mean margin decides between equal scores. False grows
-        and keeps `n_layers`.
-    n_iter_no_change : int, default=2
-        Patience, in layers.
-    tol : float or "auto", default="auto"
-        Gain over the best score so far after which `n_iter_no_change` is counted anew. "auto"
-        depends on `scoring`: 0.01 for the margin ratio, and for other scores a hundredth of the
-        distance from the best score to 1, or to 0 if it is not between 0 and 1.
-    keep_layers : {"best", "fewest", "held-out"}, default="best"
-        Layers that early stopping keeps. "best": up to the best score. "fewest": the fewest layers
-        whose score is below the best one by no more than the standard error of the difference,
-        estimated from twenty blocks of samples or of groups. "held-out": a first cascade is
-        trained on three quarters of the samples or groups, and the number of layers that scores
-        best on the last quarter is grown on all. This helps if rows are near copies of each other,
-        for which out-of-fold scores of later layers are too good; the fit takes nearly twice the
-        time.
-    refit : bool, default=False
-        Keep forests that are grown once on all samples instead of the forests of all folds.
-        Coefficients, the next layer, scores and `oof_probabilities_` are still made from the
-        folds. With 5 folds, the model has a fifth of the trees, is a quarter as large and predicts
-        in about a fifth of the time; a layer takes a quarter longer to grow. With ``cv="oob"``,
-        forests are always grown on all samples.
-    calibrate : bool, default=False
-        Raise the probabilities to the power of `exponent_`, found by out-of-fold log-loss, scale
-        them to sum 1, and spread the share `label_smoothing_` of them evenly over the classes, as
-        in `DeepForestClassifier`. Predicted classes, coefficients and the choice of layers do not
-        depend on it.
-    scoring : str, callable or None, default="margin-ratio"
-        Score of the out-of-fold predictions: "margin-ratio", minus the standard deviation of the
-        margins divided by their mean; a scorer of scikit-learn; None for accuracy. A
-        callable is called as ``scoring(estimator, X, y)`` with an estimator that has ``predict``
-        and ``predict_proba`` only.
-    transform_layers : {"last", "all"}, int or array of int, default="last"
-        Layers whose features `transform` returns, by their positions as in a list: 0 is the first
-        layer, which has number 1 in names and in ``history_["layer"]``, and -1 the last one.
-    transform_forests : {"mean", "each", "boosted"}, default="mean"
-        Features of a layer: the mean class vector of its forests, the vectors of all of them, or
-        the sum of the mean vectors of all layers up to this one, multiplied by the coefficients
-        that they had after it: the boosted features f_t = sum_l alpha_l h_l of the paper.
-    grains : list of slices or arrays of int, default=None
-        Groups of features that the layers get in turn, such as the ``grains_`` of a multi-grained
-        scanner. None: all layers get all features. Early stopping waits until each group had a
-        turn.
-    rules : LayerRules, default=None
-        Rules that are called after each layer: which rows leave the cascade, weights of the
-        samples, columns and numbers of trees of the next layer, and when to stop. See
-        `mddf.rules`.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of the sample weights by class.
-    n_jobs : int, default=None
-        Number of threads: None is one (or the value of `joblib.parallel_config`), -1 all cores.
-        The result does not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seed of folds, trees and the descent.
-    verbose : int, default=0
-        1 prints a line for each layer, 2 also shows a progress bar.
-    max_bins : int, default=255
-        Maximum number of bins of a numeric feature, and of categories.
-    categorical_features : "from_dtype", array of bool, int or str, or None, \
-            default="from_dtype"
-        Categorical features, as in `RandomForestClassifier`.
-    checkpoint : str or path, default=None
-        Folder in which each layer is saved as soon as it is trained. A fit with the same data,
-        parameters and seed, which has to be a number, goes on after the last layer in the folder
-        and has the same result. A fit with other inputs is refused. All members have to be forests
-        of this package.
+        Keep the layers up to the best out-of-fold score, and stop after two layers without a
+        better score, or without a gain of 0.01 in the margin ratio. The larger mean margin decides
+        between equal scores. False grows and keeps `n_layers`.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only if X has string column names.
-    n_layers_ : int
-        Number of layers that are kept.
     alphas_ : ndarray of shape (n_layers_,)
         Coefficients of the kept layers.
-    history_ : dict of str to ndarray of shape (n_grown,)
-        Out-of-fold figures of all layers that were grown: "accuracy", "score", "margin_mean",
-        "margin_std" and "margin_ratio" (std / mean) of the layers so far together; "layer_score"
-        of the layer alone; "alpha", its coefficient when it was grown; "effective_samples",
-        ``1 / sum D^2`` for the sample weights D; "active_samples", the rows on which it was
-        trained, all rows unless `rules` let some leave; "time" in seconds; and "layer", its number
-        from 1.
-    margins_ : ndarray of shape (n_grown, n_samples)
-        Out-of-fold margins of the layers so far together, in [-1, 1].
-    weights_ : ndarray of shape (n_grown, n_samples)
-        Weights of the samples in each layer, of sum 1; sample and class weights included.
-    member_scores_ : ndarray of shape (n_grown, n_forests)
-        Out-of-fold scores of each layer's forests alone.
-    oof_probabilities_ : ndarray of shape (n_samples, n_classes)
-        Out-of-fold probabilities of the kept layers, calibrated if `calibrate` is true.
-    n_without_oof_ : int
-        Number of samples without an out-of-fold prediction, which have no past in time order. They
-        are left out of all figures, weights and calibrations; their predictions are NaN.
-    exponent_ : float
-        Exponent of the calibration; above 1, it makes probabilities more extreme. 1 without.
-    label_smoothing_ : float
-        Share of the probabilities that calibration spreads evenly over the classes. 0 without.
-    stop_reason_ : str
-        Why no more layers were grown.
-    layer_importances_ : ndarray of shape (n_layers_, n_features)
-    feature_importances_ : ndarray of shape (n_features,)
 
     See Also
     --------
@@ -236,6 +152,8 @@ class MDDFClassifier(BaseCascade):
     True
     """
 
+    _patience = 2
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseCascade._parameter_constraints,
         "structure": [StrOptions({"preconc", "stacking", "no-preconc"})],
@@ -243,7 +161,6 @@ class MDDFClassifier(BaseCascade):
         "alpha": [StrOptions({"simplex", "stagewise", "mean-margin"}), callable],
         "target_margin": [Within(Real, 1e-6, 1 - 1e-6, closed="both")],
         "mu": [Within(Real, 0, 1e9, closed="both")],
-        "reweighting": [StrOptions({"weights", "resample"}), callable, tuple, None],
         "strength": [Within(Real, 0, 1, closed="both")],
         "depth_step": [Within(Integral, 1, None, closed="left"), None],
     }
@@ -260,19 +177,12 @@ class MDDFClassifier(BaseCascade):
         alpha: str | Callable[..., Any] = "simplex",
         target_margin: float = 0.9,
         mu: float = 0.1,
-        reweighting: str | Callable[..., Any] | tuple[str, Callable[..., Any]] | None = "resample",
         strength: float = 0.25,
         depth_step: int | None = None,
         early_stopping: bool = True,
-        n_iter_no_change: int = 2,
-        tol: float | str = "auto",
-        keep_layers: str = "best",
         refit: bool = False,
         calibrate: bool = False,
         scoring: str | Callable[..., float] | None = "margin-ratio",
-        transform_layers: str | npt.ArrayLike = "last",
-        transform_forests: str = "mean",
-        grains: list[Any] | None = None,
         rules: LayerRules | None = None,
         class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
@@ -291,19 +201,12 @@ class MDDFClassifier(BaseCascade):
         self.alpha = alpha
         self.target_margin = target_margin
         self.mu = mu
-        self.reweighting = reweighting
         self.strength = strength
         self.depth_step = depth_step
         self.early_stopping = early_stopping
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.keep_layers = keep_layers
         self.refit = refit
         self.calibrate = calibrate
         self.scoring = scoring
-        self.transform_layers = transform_layers
-        self.transform_forests = transform_forests
-        self.grains = grains
         self.rules = rules
         self.class_weight = class_weight
         self.n_jobs = n_jobs
@@ -321,8 +224,8 @@ class MDDFClassifier(BaseCascade):
         depends on its loss, forests have no depth limit, and a layer may pass on the vectors of
         each forest. All named cascades undo this; samples are still drawn by each tree, within
         the folds, and not once before the folds. Named cascades have ``strength=1``,
-        ``augmentation="mean"``, ``reweighting="resample"`` and ``depth_step=8``, and stop by
-        out-of-fold accuracy (``scoring=None``, ``tol=0.0``).
+        ``augmentation="mean"`` and ``depth_step=8``, and stop by out-of-fold accuracy
+        (``scoring=None``).
 
         The paper leaves three choices open. The literal descent over the last coefficient gives
         later layers coefficients near 0 on most data sets, so that "paper" descends over all
@@ -340,7 +243,7 @@ class MDDFClassifier(BaseCascade):
             layers see only class vectors) and "NP" (no preconc: later layers see only the
             features).
         **params
-            Other parameters. They replace `depth_step`, `scoring` and `tol`, but not the settings
+            Other parameters. They replace `depth_step` and `scoring`, but not the settings
             that make a cascade the named one.
 
         Returns
@@ -370,39 +273,17 @@ class MDDFClassifier(BaseCascade):
         }
         refuse_class("alpha", self.alpha)
         rule = OwnRule(self.alpha) if callable(self.alpha) else rules[self.alpha]
-        method, function = self._reweighting()
-        reweighting: Reweighting | OwnReweighting | None = None
-        if function is not None:
-            reweighting = OwnReweighting(function)
-        elif method is not None:
+        reweighting = None
+        if self.strength > 0:
             normalise = isinstance(rule, OwnRule | MeanMargin)
             reweighting = Reweighting(**loss, strength=self.strength, normalise=normalise)
         return CascadeKind(
             forests=("random", "random", "completely-random", "completely-random"),
             rule=rule,
             reweighting=reweighting,
-            redraw=method == "resample",
+            redraw=True,
             sees_raw=self.structure != "stacking",
             sees_augmented=self.structure != "no-preconc",
             augmentation=self.augmentation,
             depth_step=self.depth_step,
         )
-
-    def _reweighting(self) -> tuple[str | None, Callable[..., Any] | None]:
-        """Method of reweighting (None: no reweighting), and the user's function, if any."""
-        reweighting = self.reweighting
-        if callable(reweighting):
-            reweighting = "resample", reweighting
-        if not isinstance(reweighting, tuple):
-            return reweighting, None
-        if (
-            len(reweighting) != 2
-            or reweighting[0] not in ("resample", "weights")
-            or not callable(reweighting[1])
-        ):
-            raise ValueError(
-                "reweighting as a tuple must be 'resample' or 'weights' and a callable, got "
-                f"{short(reweighting)}"
-            )
-        refuse_class("reweighting", reweighting[1])
-        return reweighting

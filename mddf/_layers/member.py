@@ -1,57 +1,53 @@
-"""Members of layers: each kind trains, refits and freezes its models in its own way."""
+"""Members of layers: each kind is trained, refitted and frozen in its own way.
+
+`fit` of each kind fits members to splits of the rows. All other training is made of it: on the
+folds of a layer (`train`), on further splits (`fit_all`), and on all samples (`refit`).
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import islice
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from mddf._base.deadline import TimeIsUp
 from mddf._base.parallel import job_count
-from mddf._base.serialization import is_serializable
 from mddf._fitted.fitted_model import FittedMember
 from mddf._forest.base import Forest
 from mddf._gradient.options import warn_of_ignored
 from mddf._gradient.rounds import MOST_TIMES, most_rounds
 from mddf._gradient.weights import boosting_weights
-from mddf._layers.fold_trainer import FoldTrainer, is_large_table
-from mddf._layers.layer_trainer import (
-    EstimatorFit,
+from mddf._layers.evidence import Evidence
+from mddf._layers.seeds import Purpose
+from mddf._layers.trainer import (
+    Fit,
+    Job,
     LayerInput,
-    LayerJob,
-    LayerTrainer,
     MeanOfFolds,
-    OutOfFoldAggregator,
     Split,
-    TrainedMember,
+    Trainer,
+    one_stream,
     splits_from_folds,
 )
-from mddf._layers.seeds import Purpose
-from mddf._members.boosted import (
-    BoostedFit,
-    BoostedFolds,
-    BoostingData,
-    boost_parts,
-    boosting_options,
-)
+from mddf._members.boosted import BoostedFolds, BoostingData, boost_parts, boosting_options
 from mddf._members.external import blaming, check_takes_weights
 from mddf._members.external_member import ExternalMember
 from mddf._members.external_training import n_fits
 from mddf._members.kernel import MOST_ROWS, KernelRidge
 from mddf._members.kernel_logistic import KernelLogisticClassifier
-from mddf._trees.grower import GrowthResult
-
-if TYPE_CHECKING:
-    from mddf._members.boosted import BoostedModel
 
 # Share of the remaining time that boosted trees of the first layer get. It leaves time for other
 # members and for a refit. Set by hand.
 _BOOSTING_SHARE = 0.7
+# Share of the remaining time that the forests of the first layer get. Set by hand.
+_FOREST_SHARE = 0.5
 # Boosted trees have to start before this share of their time is over: later ones could grow too
 # few rounds to be worth a weight. Set by hand.
 _START_SHARE = 0.8
@@ -70,30 +66,6 @@ _SECONDS_PER_CELL = 1.5e-6
 _MAX_CELLS = 2**21
 
 
-# Members with their models of the folds, by their numbers.
-WithModels: TypeAlias = Mapping[int, tuple[Any, list[Any]]]
-
-
-@dataclass(frozen=True)
-class FirstLayerJob:
-    """Splits on which members of the first layer of a deep forest are trained."""
-
-    splits: Sequence[Split]
-    first: int  # number of the first split
-    keep_models: bool  # whether models of the folds are kept, if they are not needed
-    is_only_member: bool  # whether a member is trained however short the time is
-
-
-@dataclass(frozen=True)
-class FurtherJob:
-    """Further splits on which members are trained after the folds."""
-
-    splits: Sequence[Split]
-    # Entropy of a member by its number; of members that grow together, for None.
-    entropy_of: Callable[[int | None], Sequence[int]]
-    description: str
-
-
 @dataclass(frozen=True)
 class Member(ABC):
     """An untrained member of a layer."""
@@ -103,52 +75,36 @@ class Member(ABC):
     # Name of a member whose options a deep forest chooses, since it is a member by its name:
     # "random", "completely-random", "boosted" or "boosted-leaf-wise".
     role: str | None = None
-    # Parameters that the fit on the first fold has chosen for the other folds.
-    chosen: Mapping[str, object] | None = None
+    # Choices of the first fits for later ones: parameters, or the numbers of rounds.
+    chosen: Mapping[str, Any] | None = None
 
-    # Whether its input is numbers instead of the binned table.
-    reads_numbers: ClassVar[bool] = False
-    # Whether it makes statistics of the levels of columns with many categories.
-    reads_levels: ClassVar[bool] = False
-    # Whether the first fold can be trained before the others, to race against other members.
-    races: ClassVar[bool] = True
     # Whether its training ends by itself when the time is over, with fewer trees or rounds.
     adapts_to_time: ClassVar[bool] = True
-    # Whether held-out rows choose its number of rounds.
-    stops_early: ClassVar[bool] = False
-    # Whether members of this kind grow side by side, and share the time.
-    trains_in_batches: ClassVar[bool] = False
+    # Share of the remaining time in which members of this kind are trained on folds.
+    time_share: ClassVar[float] = 1.0
 
     @property
-    def is_plain(self) -> bool:
-        """Whether its models are plain arrays when fitted."""
-        return True
+    def reads(self) -> tuple[str, ...]:
+        """Input in addition to the binned table.
+
+        "numbers", data "frames", or "levels" of columns with many categories.
+        """
+        return ()
+
+    # Parameters
 
     @property
     def n_trees(self) -> int:
         """Number of trees that are grown on each split; 0 if it is not a forest."""
         return 0
 
-    @property
-    def takes_frames(self) -> bool:
-        """Whether it gets the original columns of a data frame."""
-        return False
-
-    @abstractmethod
-    def check(self, trainer: FoldTrainer) -> None:
-        """Refuse a member that cannot be trained on these rows, before it is trained."""
-
-    def for_later_layers(self) -> ForestMember | None:
-        """The member as it is in later layers; None if they cannot have it."""
-        return None
-
     def with_parameters(self, **parameters: object) -> Self:
         """Copy with other parameters of the model."""
         return replace(self, model=clone(self.model).set_params(**parameters))
 
-    def with_chosen(self, chosen: Mapping[str, object] | None) -> Self:
-        """Copy with these parameters, if there are any."""
-        return self if chosen is None else replace(self.with_parameters(**chosen), chosen=chosen)
+    def with_chosen(self, chosen: Mapping[str, Any] | None) -> Self:
+        """Copy with these choices, if there are any."""
+        return replace(self, chosen=chosen)
 
     def with_more_trees(self, factor: float) -> Self:
         """Copy with the number of trees multiplied by a factor, if it is a forest."""
@@ -158,99 +114,128 @@ class Member(ABC):
         """Copy with a depth limit, if it is a random forest without a limit."""
         return self
 
+    def for_later_layers(self) -> ForestMember | None:
+        """The member as it is in later layers; None if they cannot have it."""
+        return None
+
+    @abstractmethod
+    def check(self, trainer: Trainer) -> None:
+        """Refuse a member that cannot be trained on these rows, before it is trained."""
+
+    # Training
+
     @classmethod
     @abstractmethod
-    def train_batch(
-        cls, batch: Mapping[int, Self], trainer: FoldTrainer, job: FirstLayerJob
-    ) -> dict[int, TrainedMember]:
-        """Train members of the first layer of a deep forest.
+    def fit(
+        cls, members: Mapping[int, Self], trainer: Trainer, job: Job
+    ) -> Iterator[tuple[int, Iterable[Fit]]]:
+        """Fit members to splits; yields their numbers, with a fit for each split.
 
         May raise TimeIsUp.
         """
 
     @classmethod
-    def train_in_cascade(
+    def batches(cls, members: Mapping[int, Self]) -> list[tuple[str, dict[int, Self]]]:
+        """Members that are trained together, and share the time, with their name."""
+        return [(member.name, {i: member}) for i, member in members.items()]
+
+    def can_race(self, *, is_timed: bool) -> bool:
+        """Whether the first fold can be trained before the others, to race against other members.
+
+        Without time, a slow member must not take the time of the others.
+        """
+        return True
+
+    @classmethod
+    @abstractmethod
+    def train(
+        cls,
+        batch: Mapping[int, Self],
+        trainer: Trainer,
+        splits: Sequence[Split],
+        *,
+        first: int,  # number of the first split
+        is_only_member: bool,  # whether a member is trained however short the time is
+    ) -> dict[int, Evidence]:
+        """Train members on splits of the first layer of a deep forest.
+
+        May raise TimeIsUp.
+        """
+
+    @classmethod
+    def predict_without_parts(
         cls,
         members: Mapping[int, Self],
-        trainer: LayerTrainer,
-        job: LayerJob,
-        aggregator: OutOfFoldAggregator,
-    ) -> dict[int, TrainedMember]:
-        """Train members of a cascade's layer, in which boosting is an estimator as any other."""
-        raise NotImplementedError
-
-    @classmethod
-    @abstractmethod
-    def held_out_vectors(
-        cls, members: WithModels, trainer: FoldTrainer, job: FurtherJob
-    ) -> dict[int, list[np.ndarray]]:
-        """Train members, given with their models of the folds, on further splits.
-
-        Returns the vectors of the rows that each split holds out.
-        """
-
-    def vectors_without_part(
-        self,
-        trainer: FoldTrainer,
-        i: int,  # number of the member
-        vectors: np.ndarray,
+        trainer: Trainer,
         parts: np.ndarray,  # (n_samples,): number of each row's part
-        part: int,
-    ) -> np.ndarray:
-        """Out-of-fold vectors in whose early stopping the rows of a part took no part."""
-        return vectors
+        job: Job,  # splits without each pair of parts
+        vectors: dict[int, list[np.ndarray]],
+    ) -> None:
+        """Replace vectors of each part's number by predictions of models that did not see it.
+
+        The predictions of the part itself come from models that saw all other rows.
+        """
+        for i, fits in cls.fit(members, trainer, job):
+            for fit in fits:
+                pair = np.unique(parts[fit.held_out])
+                for part, other in (pair, pair[::-1]):
+                    is_of_part = parts[fit.held_out] == part
+                    vectors[other][i][fit.held_out[is_of_part]] = fit.vectors[is_of_part]
 
     @classmethod
-    @abstractmethod
     def refit(
-        cls, members: WithModels, trainer: FoldTrainer, layer_input: LayerInput, number: int
+        cls, members: Mapping[int, Self], trainer: Trainer, layer_input: LayerInput | None, n: int
     ) -> dict[int, list[Any]]:
-        """Train members of layer `number`, given with their models of the folds, on all samples.
+        """Models of all samples of members of layer `n`, from 0, by the members' numbers.
 
-        Members that keep the models of the folds are not among the results.
+        Members that keep the models of the folds are not among them.
         """
 
-    def expected_seconds(self, trainer: FoldTrainer, n_splits: int, first_fold: float) -> float:
+        def entropy_of(i: int | None) -> tuple[int, ...]:
+            if i is None:
+                return trainer.seeds.entropy_for(Purpose.REFITTED_FORESTS, n)
+            return trainer.seeds.entropy_for(Purpose.REFITTED_ESTIMATORS, i)
+
+        job = Job(
+            splits=[Split(trainer.all_rows, None)],
+            entropy_of=entropy_of,
+            aggregator=trainer.mean_of_folds,
+            layer_input=layer_input,
+            description=f"layer {n + 1} on all samples",
+        )
+        in_full = {i: member._in_full(trainer) for i, member in members.items()}
+        return {i: [fit.model for fit in fits] for i, fits in cls.fit(in_full, trainer, job)}
+
+    def _in_full(self, trainer: Trainer) -> Self:
+        """The member for a fit on all samples."""
+        return self
+
+    def expected_seconds(self, trainer: Trainer, n_splits: int, first_fold: float) -> float:
         """Seconds that the training on some splits takes, if the first fold took `first_fold`.
 
         `first_fold` is 0 if the first fold is not trained yet.
         """
         return 0.0
 
-    @abstractmethod
-    def refit_seconds(self, trainer: FoldTrainer, seconds: float) -> float:
+    def refit_seconds(self, trainer: Trainer, seconds: float) -> float:
         """Seconds that a refit takes, if all folds together took `seconds`."""
+        return seconds / max(1, len(trainer.folds) - 1)
 
+    # Results
+
+    @abstractmethod
     def freeze(
-        self,
-        models: list[Any],
-        trainer: LayerTrainer,
-        *,
-        weight: float = 0.0,
-        exponent: float = 1.0,
+        self, models: list[Any], trainer: Trainer, *, weight: float = 0.0, exponent: float = 1.0
     ) -> FittedMember:
         """The member as it predicts and is stored."""
-        frozen = self._frozen(models, trainer)
-        return replace(frozen, weight=weight, exponent=exponent, name=self.name)
-
-    @abstractmethod
-    def _frozen(self, models: list[Any], trainer: LayerTrainer) -> FittedMember: ...
 
     def importances(self, models: Sequence[Any]) -> list[np.ndarray]:
         """Importances of the columns to each model; empty if they are unknown."""
         return []
 
-    def cut(self, trained: TrainedMember) -> str:
+    def cut(self, evidence: Evidence) -> str:
         """What a limit of time has left of the trees or rounds; empty if nothing is missing."""
-        return trained.cut
-
-    def plain_models(self, models: Sequence[Any]) -> list[Any]:
-        """Models of the folds in a form that a checkpoint can hold."""
-        return list(models)
-
-    def models_from_plain(self, plain: Sequence[Any]) -> list[Any]:
-        """Undo `plain_models`."""
-        return list(plain)
+        return evidence.cut
 
 
 @dataclass(frozen=True)
@@ -259,22 +244,11 @@ class ForestMember(Member):
 
     model: Forest[Any]
 
-    trains_in_batches: ClassVar[bool] = True
+    time_share: ClassVar[float] = _FOREST_SHARE
 
     @property
     def n_trees(self) -> int:
         return int(self.model.n_estimators)
-
-    def check(self, trainer: FoldTrainer) -> None:
-        widths = trainer.task.n_classes_per_output
-        if self.model.bootstrap == "balanced" and widths is not None:
-            raise ValueError(
-                "bootstrap='balanced' is for the classes of one output, got the member "
-                f"{self.name!r} and {len(widths)} outputs"
-            )
-
-    def for_later_layers(self) -> ForestMember | None:
-        return self
 
     def with_more_trees(self, factor: float) -> Self:
         if factor == 1:
@@ -287,79 +261,79 @@ class ForestMember(Member):
             return self
         return self.with_parameters(max_depth=max_depth)
 
-    @classmethod
-    def train_batch(
-        cls, batch: Mapping[int, Self], trainer: FoldTrainer, job: FirstLayerJob
-    ) -> dict[int, TrainedMember]:
-        entropy = trainer.seeds.entropy_for(Purpose.FORESTS, job.first)
-        layer_input = LayerInput(trainer.feature_columns)
-        layer_job = LayerJob(layer_input, job.splits, entropy, "layer 1")
-        return trainer.train_forests(batch, layer_job, trainer.mean_of_folds, importances=True)
+    def for_later_layers(self) -> ForestMember | None:
+        return self
+
+    def check(self, trainer: Trainer) -> None:
+        widths = trainer.task.n_classes_per_output
+        if self.model.bootstrap == "balanced" and widths is not None:
+            raise ValueError(
+                "bootstrap='balanced' is for the classes of one output, got the member "
+                f"{self.name!r} and {len(widths)} outputs"
+            )
 
     @classmethod
-    def train_in_cascade(
+    def fit(
+        cls, members: Mapping[int, Self], trainer: Trainer, job: Job
+    ) -> Iterator[tuple[int, Iterable[Fit]]]:
+        numbers = members if job.numbers_forests else range(len(members))
+        growing = trainer.grow_forests(dict(zip(numbers, members.values(), strict=True)), job)
+        with closing(growing):
+            for i in members:
+                yield i, islice(growing, len(job.splits))
+
+    @classmethod
+    def batches(cls, members: Mapping[int, Self]) -> list[tuple[str, dict[int, Self]]]:
+        """All forests grow side by side."""
+        return [("forests", dict(members))]
+
+    @classmethod
+    def train(
         cls,
-        members: Mapping[int, Self],
-        trainer: LayerTrainer,
-        job: LayerJob,
-        aggregator: OutOfFoldAggregator,
-    ) -> dict[int, TrainedMember]:
-        return trainer.train_forests(members, job, aggregator)
-
-    @classmethod
-    def held_out_vectors(
-        cls, members: WithModels, trainer: FoldTrainer, job: FurtherJob
-    ) -> dict[int, list[np.ndarray]]:
-        layer_input = LayerInput(trainer.feature_columns)
-        layer_job = LayerJob(layer_input, job.splits, job.entropy_of(None), job.description)
-        growth = trainer.grow_all([member for member, _ in members.values()], layer_job)
-        held_out_vectors = trainer.mean_of_folds.held_out_vectors
-        return {
-            i: [held_out_vectors(result) for result in results]
-            for i, results in zip(members, growth, strict=True)
-        }
-
-    @classmethod
-    def refit(
-        cls, members: WithModels, trainer: FoldTrainer, layer_input: LayerInput, number: int
-    ) -> dict[int, list[Any]]:
-        job = LayerJob(
-            layer_input,
-            [Split(trainer.all_rows, None)],
-            trainer.seeds.entropy_for(Purpose.REFITTED_FORESTS, number),
-            f"layer {number + 1} on all samples",
+        batch: Mapping[int, Self],
+        trainer: Trainer,
+        splits: Sequence[Split],
+        *,
+        first: int,
+        is_only_member: bool,
+    ) -> dict[int, Evidence]:
+        job = Job(
+            splits=splits,
+            entropy_of=one_stream(trainer.seeds.entropy_for(Purpose.FORESTS, first)),
+            aggregator=trainer.mean_of_folds,
+            description="layer 1",
+            numbers_forests=True,
+            importances=True,
         )
-        forests = [member._in_full(trainer) for member, _ in members.values()]
-        return dict(zip(members, trainer.grow_all(forests, job), strict=True))
+        return train_all(batch, trainer, job)
 
-    def _in_full(self, trainer: FoldTrainer) -> Self:
-        """Forest for a fit on all samples: a named one has more trees."""
+    def _in_full(self, trainer: Trainer) -> Self:
+        """A named forest of all samples has more trees."""
         if self.role is None:
             return self
         return self.with_parameters(n_estimators=trainer.task.refit_tree_factor * self.n_trees)
 
-    def refit_seconds(self, trainer: FoldTrainer, seconds: float) -> float:
-        return trainer.task.refit_tree_factor * _seconds_of_fold(trainer, seconds)
+    def refit_seconds(self, trainer: Trainer, seconds: float) -> float:
+        return trainer.task.refit_tree_factor * super().refit_seconds(trainer, seconds)
 
-    def _frozen(self, models: list[Any], trainer: LayerTrainer) -> FittedMember:
+    def freeze(
+        self, models: list[Any], trainer: Trainer, *, weight: float = 0.0, exponent: float = 1.0
+    ) -> FittedMember:
         return FittedMember(
             [block for result in models for block in result.trees],
             trainer.task.n_columns,
             exponents=trainer.task.leaf_exponents,
+            weight=weight,
+            exponent=exponent,
+            name=self.name,
         )
 
     def importances(self, models: Sequence[Any]) -> list[np.ndarray]:
         return [result.importances for result in models]
 
-    def cut(self, trained: TrainedMember) -> str:
-        n_trees = min(sum(block.n_trees for block in result.trees) for result in trained.models)
+    def cut(self, evidence: Evidence) -> str:
+        n_trees = min(sum(block.n_trees for block in result.trees) for result in evidence.models)
         return _counted(n_trees, "tree") if n_trees < self.n_trees else ""
-
-    def plain_models(self, models: Sequence[Any]) -> list[Any]:
-        return [(result.trees, result.importances) for result in models]
-
-    def models_from_plain(self, plain: Sequence[Any]) -> list[Any]:
-        return [GrowthResult(trees, importances=totals) for trees, totals in plain]
 
 
 @dataclass(frozen=True)
@@ -372,32 +346,38 @@ class BoostedMember(Member):
     larger.
     """
 
-    reads_levels: ClassVar[bool] = True
-    stops_early: ClassVar[bool] = True
-    races: ClassVar[bool] = False  # its folds grow side by side
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return ("levels",)
 
-    def check(self, trainer: FoldTrainer) -> None:
+    def check(self, trainer: Trainer) -> None:
         warn_of_ignored(self.model)
         with blaming(self.name, "be fitted"):
             for n_classes in sorted({n for _, n in trainer.task.outputs}):
                 boosting_options(self.model, trainer.feature_table, n_classes)
 
+    @property
+    def n_rounds(self) -> list[int] | None:
+        """Number of rounds for each output; None before the first training."""
+        return None if self.chosen is None else self.chosen["n_rounds"]
+
+    def can_race(self, *, is_timed: bool) -> bool:
+        return False  # its folds grow side by side
+
     def boost(
         self,
-        trainer: FoldTrainer,
+        trainer: Trainer,
         splits: Sequence[Split],
         entropy: Sequence[int],
         *,
-        # Number of rounds for each output; by default, the number of least loss over all splits.
-        n_rounds: Sequence[int] | None = None,
         # Share of the remaining time after which no further rounds are grown.
         time_share: float = 1.0,
         # Raise TimeIsUp if the time does not suffice to start and to grow some rounds.
         may_skip: bool = False,
         # Whether rounds of named members go on after `max_iter` while the loss falls.
-        goes_on: bool = False,
-    ) -> list[BoostedFit]:
-        """Boosted trees on splits of the rows, and their predictions of the held-out rows."""
+        goes_on: bool = True,
+    ) -> list[Fit]:
+        """Boosted trees of splits, by default with the rounds of least loss over all splits."""
         weights = boosting_weights(trainer.weights.row, trainer.weights.sample)
         data = BoostingData(
             trainer.feature_table, trainer.task, weights, trainer.row_keys, trainer.levels
@@ -408,12 +388,12 @@ class BoostedMember(Member):
             start_by = clock.until(_START_SHARE * time_share)
         # Boosted trees stop by rows held out: all their splits have some.
         parts = [(s.train, s.held_out) for s in splits if isinstance(s.held_out, np.ndarray)]
-        return boost_parts(
+        fits = boost_parts(
             self.model,
             data,
             parts,
             entropy,
-            n_rounds,
+            self.n_rounds,
             n_jobs=trainer.n_jobs,
             screens=self.role is not None,
             goes_on=goes_on and self.role is not None,
@@ -421,115 +401,129 @@ class BoostedMember(Member):
             start_by=start_by,
             whole=clock.whole,
         )
+        return [
+            Fit(fit.model, held_out, fit.vectors, fit.blind_vectors)
+            for fit, (_, held_out) in zip(fits, parts, strict=True)
+        ]
 
     @classmethod
-    def train_batch(
-        cls, batch: Mapping[int, Self], trainer: FoldTrainer, job: FirstLayerJob
-    ) -> dict[int, TrainedMember]:
-        # The models of the folds are kept in any case: they predict the classes, and a refit needs
-        # their numbers of rounds.
-        trained = {}
-        for i, member in batch.items():
-            splits = job.splits
-            aggregator = trainer.mean_of_folds
-            if member.role is not None and trainer.boosting_folds is not None:
-                splits = splits_from_folds(trainer.boosting_folds)
-                aggregator = MeanOfFolds.from_folds(trainer.task, trainer.boosting_folds)
-            end = trainer.clock.until(_BOOSTING_SHARE)
-            fits = member.boost(
-                trainer,
-                splits,
-                trainer.seeds.entropy_for(Purpose.ESTIMATORS, i),
-                time_share=_BOOSTING_SHARE,
-                may_skip=not job.is_only_member,
-                goes_on=True,
+    def fit(
+        cls, members: Mapping[int, Self], trainer: Trainer, job: Job
+    ) -> Iterator[tuple[int, Iterable[Fit]]]:
+        for i, member in members.items():
+            yield (
+                i,
+                member.boost(
+                    trainer,
+                    job.splits,
+                    job.entropy_of(i),
+                    may_skip=job.is_trial,
+                    goes_on=not job.is_trial,
+                ),
             )
-            n_rounds = max(fits[0].model.rounds, default=0)
-            vectors, blind_vectors = (
-                trainer.out_of_fold_vectors(list(fold_vectors), splits, aggregator)
-                for fold_vectors in (
-                    [fit.vectors for fit in fits],
-                    [fit.blind_vectors for fit in fits],
-                )
-            )
-            trained[i] = TrainedMember(
-                [fit.model for fit in fits],
-                vectors,
-                blind_vectors=blind_vectors,
-                cut=_counted(n_rounds, "round") if monotonic() > end else "",
-            )
-        return trained
 
     @classmethod
-    def held_out_vectors(
-        cls, members: WithModels, trainer: FoldTrainer, job: FurtherJob
-    ) -> dict[int, list[np.ndarray]]:
-        vectors = {}
-        for i, (member, models) in members.items():
-            n_rounds = models[0].rounds
-            entropy = job.entropy_of(i)
-            fits = member.boost(trainer, job.splits, entropy, n_rounds=n_rounds, goes_on=True)
-            vectors[i] = [fit.vectors for fit in fits]
-        return vectors
+    def train(
+        cls,
+        batch: Mapping[int, Self],
+        trainer: Trainer,
+        splits: Sequence[Split],
+        *,
+        first: int,
+        is_only_member: bool,
+    ) -> dict[int, Evidence]:
+        return {
+            i: member._train(i, trainer, splits, may_skip=not is_only_member)
+            for i, member in batch.items()
+        }
 
-    def vectors_without_part(
-        self, trainer: FoldTrainer, i: int, vectors: np.ndarray, parts: np.ndarray, part: int
-    ) -> np.ndarray:
-        vectors = vectors.copy()
+    def _train(
+        self, i: int, trainer: Trainer, splits: Sequence[Split], *, may_skip: bool
+    ) -> Evidence:
+        aggregator = trainer.mean_of_folds
+        if self.role is not None and trainer.boosting_folds is not None:
+            splits = splits_from_folds(trainer.boosting_folds)
+            aggregator = MeanOfFolds.from_folds(trainer.task, trainer.boosting_folds)
+        entropy = trainer.seeds.entropy_for(Purpose.ESTIMATORS, i)
+        # The models of the folds are kept in any case: they predict the classes.
+        splits = [split._replace(keep=True) for split in splits]
+        job = Job(splits=splits, entropy_of=one_stream(entropy), aggregator=aggregator)
+        end = trainer.clock.until(_BOOSTING_SHARE)
+        fits = self.boost(trainer, splits, entropy, time_share=_BOOSTING_SHARE, may_skip=may_skip)
+        n_rounds = fits[0].model.rounds
+        member = self.with_chosen({"n_rounds": n_rounds})
+        evidence = Evidence.from_fits(member, fits, trainer, job)
+        if monotonic() > end:
+            evidence.cut = _counted(max(n_rounds, default=0), "round")
+        return evidence
+
+    @classmethod
+    def predict_without_parts(
+        cls,
+        members: Mapping[int, Self],
+        trainer: Trainer,
+        parts: np.ndarray,
+        job: Job,
+        vectors: dict[int, list[np.ndarray]],
+    ) -> None:
+        """The rows of a part take no part in the early stopping of models without it."""
+        for i, member in members.items():
+            for part in vectors:
+                member._predict_without_part(i, trainer, parts, part, vectors[part][i])
+
+    def _predict_without_part(
+        self, i: int, trainer: Trainer, parts: np.ndarray, part: int, vectors: np.ndarray
+    ) -> None:
+        others = np.unique(parts[parts != part])
         splits = [
-            Split(_rows((parts != part) & (parts != other)), _rows(parts == other))
-            for other in np.unique(parts[parts != part])
+            Split(rows_of((parts != part) & (parts != other)), rows_of(parts == other))
+            for other in others
         ]
         entropy = trainer.seeds.entropy_for(Purpose.FIGURES, 2, i, part)
-        fits = self.boost(trainer, splits, entropy, goes_on=True)
-        for split, fit in zip(splits, fits, strict=True):
-            vectors[split.held_out_rows()] = fit.vectors
-        rows = _rows(parts == part)
-        own = Split(_rows(parts != part), rows)
-        n_rounds = fits[0].model.rounds
-        (fit,) = self.boost(trainer, [own], entropy, n_rounds=n_rounds, goes_on=True)
-        vectors[rows] = fit.vectors
-        return vectors
+        fits = replace(self, chosen=None).boost(trainer, splits, entropy)
+        stopped = self.with_chosen({"n_rounds": fits[0].model.rounds})
+        own = Split(rows_of(parts != part), rows_of(parts == part))
+        for fit in [*fits, *stopped.boost(trainer, [own], entropy)]:
+            vectors[fit.held_out] = fit.vectors
 
     @classmethod
     def refit(
-        cls, members: WithModels, trainer: FoldTrainer, layer_input: LayerInput, number: int
+        cls, members: Mapping[int, Self], trainer: Trainer, layer_input: LayerInput | None, n: int
     ) -> dict[int, list[Any]]:
-        if not _n_refitted_boosting(trainer):
-            return {}
-        return {
-            i: member._refitted(trainer, models[0], i) for i, (member, models) in members.items()
-        }
+        """Several models with different seeds, and with more rounds than on a fold."""
+        n_models = _n_refitted_boosting(trainer)
+        models = {}
+        for i, member in members.items() if n_models else ():
+            entropy = trainer.seeds.entropy_for(Purpose.REFITTED_ESTIMATORS, i)
+            seeds: list[tuple[int, ...]] = [entropy]
+            if not trainer.is_in_time_order:
+                n_most = most_rounds(member.model, any_held_out=True)
+                if member.role is not None:
+                    n_most *= MOST_TIMES
+                n_rounds = [
+                    min(round(_ROUNDS_FACTOR * number), n_most) for number in member.n_rounds or []
+                ]
+                member = member.with_chosen({"n_rounds": n_rounds})
+                seeds = [(*entropy, number) for number in range(n_models)]
+            # The number of rounds is known, so that the rows held out do not matter.
+            split = Split(trainer.all_rows, trainer.folds[0][1])
+            models[i] = [member.boost(trainer, [split], seed)[0].model for seed in seeds]
+        return models
 
-    def _refitted(
-        self, trainer: FoldTrainer, model_of_fold: BoostedModel, i: int
-    ) -> list[BoostedModel]:
-        """Models of boosted trees of all samples, with different seeds."""
-        entropy = trainer.seeds.entropy_for(Purpose.REFITTED_ESTIMATORS, i)
-        n_rounds = model_of_fold.rounds
-        seeds: list[tuple[int, ...]] = [entropy]
-        if not trainer.is_in_time_order:
-            n_most = most_rounds(self.model, any_held_out=True)
-            if self.role is not None:
-                n_most *= MOST_TIMES
-            n_rounds = [min(round(_ROUNDS_FACTOR * n), n_most) for n in n_rounds]
-            seeds = [(*entropy, number) for number in range(_n_refitted_boosting(trainer))]
-        # The number of rounds is known, so that the rows held out do not matter.
-        split = Split(trainer.all_rows, trainer.folds[0][1])
-        return [
-            self.boost(trainer, [split], seed, n_rounds=n_rounds, goes_on=True)[0].model
-            for seed in seeds
-        ]
-
-    def refit_seconds(self, trainer: FoldTrainer, seconds: float) -> float:
+    def refit_seconds(self, trainer: Trainer, seconds: float) -> float:
         n_models = _ROUNDS_FACTOR * _n_refitted_boosting(trainer)
-        return n_models * _seconds_of_fold(trainer, seconds)
+        return n_models * super().refit_seconds(trainer, seconds)
 
-    def _frozen(self, models: list[Any], trainer: LayerTrainer) -> FittedMember:
+    def freeze(
+        self, models: list[Any], trainer: Trainer, *, weight: float = 0.0, exponent: float = 1.0
+    ) -> FittedMember:
         return BoostedFolds(
             models,
             trainer.task.n_columns,
             is_rounded=False,
+            weight=weight,
+            exponent=exponent,
+            name=self.name,
         )
 
 
@@ -544,31 +538,36 @@ class EstimatorMember(Member):
     # Whether its vectors are multiples of `GRAIN`, as in cascades.
     is_rounded: bool = False
 
-    reads_numbers: ClassVar[bool] = True
     adapts_to_time: ClassVar[bool] = False
 
     @property
-    def is_plain(self) -> bool:
-        return is_serializable(self.model)
+    def reads(self) -> tuple[str, ...]:
+        return ("numbers", "frames") if self.is_external else ("numbers",)
 
-    @property
-    def takes_frames(self) -> bool:
-        return self.is_external
+    def with_chosen(self, chosen: Mapping[str, Any] | None) -> Self:
+        return self if chosen is None else replace(self.with_parameters(**chosen), chosen=chosen)
 
-    def check(self, trainer: FoldTrainer) -> None:
+    def check(self, trainer: Trainer) -> None:
         if trainer.weights.row is not None:
             check_takes_weights("members", self.name, self.model)
 
+    def can_race(self, *, is_timed: bool) -> bool:
+        return not is_timed
+
+    @classmethod
     def fit(
-        self, trainer: FoldTrainer, splits: Sequence[Split], entropy: Sequence[int]
-    ) -> list[EstimatorFit]:
-        """Fit clones on splits of the rows, and predict the held-out rows."""
-        frames = trainer.frames if self.is_external else None
+        cls, members: Mapping[int, Self], trainer: Trainer, job: Job
+    ) -> Iterator[tuple[int, Iterable[Fit]]]:
+        for i, member in members.items():
+            yield i, member._fit(trainer, job, job.entropy_of(i))
+
+    def _fit(self, trainer: Trainer, job: Job, entropy: Sequence[int]) -> list[Fit]:
+        splits = job.splits
         clock = trainer.clock
         n_at_once = len(splits)
         if clock.whole:
             n_at_once = job_count(trainer.n_jobs, len(splits), require=None)
-        fits: list[EstimatorFit] = []
+        fits: list[Fit] = []
         for first in range(0, len(splits), n_at_once):
             if clock.whole and clock.left < 0:
                 raise TimeIsUp
@@ -577,82 +576,55 @@ class EstimatorMember(Member):
                 splits[first : first + n_at_once],
                 (*entropy, first) if first else entropy,
                 name=self.name,
-                frames=frames,
+                layer_input=job.layer_input,
+                frames=trainer.frames if self.is_external else None,
             )
         return fits
 
     @classmethod
-    def train_batch(
-        cls, batch: Mapping[int, Self], trainer: FoldTrainer, job: FirstLayerJob
-    ) -> dict[int, TrainedMember]:
-        return {i: member._train(i, trainer, job) for i, member in batch.items()}
-
-    def _train(self, i: int, trainer: FoldTrainer, job: FirstLayerJob) -> TrainedMember:
-        """The first fold chooses the options of a kernel for the others."""
-        seeds = trainer.seeds
-        splits = job.splits
-        trained = None
-        member = self
-        if job.first == 0:
-            fits = self.fit(trainer, splits[:1], seeds.entropy_for(Purpose.ESTIMATORS, i))
-            model, _ = fits[0]
-            if isinstance(model, KernelRidge | KernelLogisticClassifier):
-                member = self.with_chosen(model.chosen())
-            trained = _from_fits(trainer, fits, splits[:1], keep_models=job.keep_models)
-            splits = splits[1:]
-        if splits:
-            fits = member.fit(trainer, splits, seeds.entropy_for(Purpose.ESTIMATORS, i, 1))
-            rest = _from_fits(trainer, fits, splits, keep_models=job.keep_models)
-            trained = rest if trained is None else trained.joined(rest)
-        assert trained is not None
-        trained.chosen = member.chosen
-        return trained
-
-    @classmethod
-    def train_in_cascade(
+    def train(
         cls,
-        members: Mapping[int, Self],
-        trainer: LayerTrainer,
-        job: LayerJob,
-        aggregator: OutOfFoldAggregator,
-    ) -> dict[int, TrainedMember]:
-        trained = {}
-        for i, member in members.items():
-            fits = trainer.fit_estimator(
-                member.model,
-                job.splits,
-                (*job.entropy, i),
-                name=member.name,
-                layer_input=job.layer_input,
+        batch: Mapping[int, Self],
+        trainer: Trainer,
+        splits: Sequence[Split],
+        *,
+        first: int,
+        is_only_member: bool,
+    ) -> dict[int, Evidence]:
+        return {i: member._train(i, trainer, splits, first) for i, member in batch.items()}
+
+    def _train(self, i: int, trainer: Trainer, splits: Sequence[Split], first: int) -> Evidence:
+        """The first fold chooses the options of a kernel for the others."""
+        member = self
+        evidence = None
+        # The first fold has a random stream of its own, and the others share one.
+        steps: list[tuple[Sequence[Split], tuple[int, ...]]] = [(splits, (i, 1))]
+        if first == 0:
+            steps = [(splits[:1], (i,)), (splits[1:], (i, 1))]
+        for splits_of_step, numbers in steps:
+            if not splits_of_step:
+                continue
+            entropy = trainer.seeds.entropy_for(Purpose.ESTIMATORS, *numbers)
+            job = Job(
+                splits=splits_of_step,
+                entropy_of=one_stream(entropy),
+                aggregator=trainer.mean_of_folds,
             )
-            vectors = trainer.out_of_fold_vectors(
-                [fold_vectors for _, fold_vectors in fits], job.splits, aggregator
-            )
-            trained[i] = TrainedMember([model for model, _ in fits], vectors)
-        return trained
+            fits = member._fit(trainer, job, entropy)
+            if evidence is None and first == 0:
+                member = member._after(fits[0].model)
+            new_evidence = Evidence.from_fits(member, fits, trainer, job)
+            evidence = new_evidence if evidence is None else evidence.joined(new_evidence)
+        assert evidence is not None
+        return evidence
 
-    @classmethod
-    def held_out_vectors(
-        cls, members: WithModels, trainer: FoldTrainer, job: FurtherJob
-    ) -> dict[int, list[np.ndarray]]:
-        vectors = {}
-        for i, (member, _) in members.items():
-            fits = member.fit(trainer, job.splits, job.entropy_of(i))
-            vectors[i] = [fold_vectors for _, fold_vectors in fits]
-        return vectors
+    def _after(self, model: Any) -> Self:
+        """The member with the options that a kernel has chosen for itself."""
+        if isinstance(model, KernelRidge | KernelLogisticClassifier):
+            return self.with_chosen(model.chosen())
+        return self
 
-    @classmethod
-    def refit(
-        cls, members: WithModels, trainer: FoldTrainer, layer_input: LayerInput, number: int
-    ) -> dict[int, list[Any]]:
-        models = {}
-        split = Split(trainer.all_rows, None)
-        for i, (member, _) in members.items():
-            entropy = trainer.seeds.entropy_for(Purpose.REFITTED_ESTIMATORS, i)
-            models[i] = [model for model, _ in member.fit(trainer, [split], entropy)]
-        return models
-
-    def expected_seconds(self, trainer: FoldTrainer, n_splits: int, first_fold: float) -> float:
+    def expected_seconds(self, trainer: Trainer, n_splits: int, first_fold: float) -> float:
         if first_fold:
             # The first fold shows the time of a fold. A fit of all rows may follow.
             share = 1.0 if self.chosen is None else _SHARE_WITHOUT_CHOICE
@@ -665,15 +637,17 @@ class EstimatorMember(Member):
         n_models = n_fits(self.model, trainer.task.n_classes_per_output)
         return n_models * seconds * trainer.clock.pace
 
-    def refit_seconds(self, trainer: FoldTrainer, seconds: float) -> float:
-        return _seconds_of_fold(trainer, seconds)
-
-    def _frozen(self, models: list[Any], trainer: LayerTrainer) -> FittedMember:
+    def freeze(
+        self, models: list[Any], trainer: Trainer, *, weight: float = 0.0, exponent: float = 1.0
+    ) -> FittedMember:
         frames = trainer.frames if self.is_external else None
         return ExternalMember(
             models,
             trainer.task.n_columns,
             is_rounded=self.is_rounded,
+            weight=weight,
+            exponent=exponent,
+            name=self.name,
             frame_columns=None if frames is None else frames.columns,
         )
 
@@ -687,40 +661,40 @@ def by_kind(members: Mapping[int, Member]) -> list[tuple[type[Member], dict[int,
     return [(kind, group) for kind, group in groups if group]
 
 
+def fit_all(
+    members: Mapping[int, Member], trainer: Trainer, job: Job
+) -> Iterator[tuple[int, Iterable[Fit]]]:
+    """Fit members of all kinds to splits; yields their numbers, with a fit for each split."""
+    for kind, group in by_kind(members):
+        yield from kind.fit(group, trainer, job)
+
+
+def train_all(members: Mapping[int, Any], trainer: Trainer, job: Job) -> dict[int, Evidence]:
+    """Evidence about members of all kinds from splits, by the members' numbers."""
+    evidence = {}
+    for i, fits in fit_all(members, trainer, job):
+        evidence[i] = Evidence.from_fits(members[i], fits, trainer, job)
+    return evidence
+
+
 def members_of_later_layers(members: Iterable[Member]) -> list[ForestMember]:
     """The members that later layers can have."""
     later_members = (member.for_later_layers() for member in members)
     return [member for member in later_members if member is not None]
 
 
-def _from_fits(
-    trainer: FoldTrainer,
-    fits: Sequence[EstimatorFit],
-    splits: Sequence[Split],
-    *,
-    keep_models: bool,
-) -> TrainedMember:
-    vectors = trainer.out_of_fold_vectors(
-        [fold_vectors for _, fold_vectors in fits], splits, trainer.mean_of_folds
-    )
-    return TrainedMember([model for model, _ in fits] if keep_models else [], vectors)
-
-
-def _rows(is_chosen: np.ndarray) -> np.ndarray:
+def rows_of(is_chosen: np.ndarray) -> np.ndarray:
+    """Numbers of the rows of a mask."""
     return np.flatnonzero(is_chosen).astype(np.int32)
 
 
-def _seconds_of_fold(trainer: FoldTrainer, seconds: float) -> float:
-    return seconds / max(1, len(trainer.folds) - 1)
-
-
-def _n_refitted_boosting(trainer: FoldTrainer) -> int:
+def _n_refitted_boosting(trainer: Trainer) -> int:
     """Number of models as which boosted trees are fitted again on all samples."""
     # In time order, the first fold has seen nearly all samples, and one model replaces its model.
     if trainer.is_in_time_order:
         return 1
     n_models = trainer.task.n_refitted_boosting
-    return min(n_models, 1) if is_large_table(trainer.task) else n_models
+    return min(n_models, 1) if trainer.task.is_large else n_models
 
 
 def _counted(n: int, noun: str) -> str:

@@ -12,19 +12,22 @@ from sklearn.base import clone
 
 from mddf._base.deadline import TimeIsUp
 from mddf._layers.coefficients import MarginHistory, Reweighting
-from mddf._layers.fold_trainer import MU, TARGET_MARGIN, FoldTrainer, is_large_table
-from mddf._layers.layer_trainer import LayerInput, LayerJob, Split, splits_from_folds
-from mddf._layers.member import BoostedMember, ForestMember, Member
+from mddf._layers.member import ForestMember, Member, fit_all
 from mddf._layers.report import Candidate, FitReport
 from mddf._layers.seeds import Purpose
 from mddf._layers.tasks import Task
+from mddf._layers.trainer import Job, Split, Trainer, one_stream, splits_from_folds
 from mddf._members.screening import is_wide
 from mddf._targets.weights import mean_error, n_counted
-from mddf._trees import grower
+from mddf._trees.grower import OUT_OF_BAG, GrowthResult
 
 # Shares of the losses in the samples' weights that are compared for the second layer: none, the
 # default of `MDDFClassifier`, and that of the paper.
 STRENGTHS = (0.0, 0.25, 1.0)
+# Hyperparameters of the margins' loss by which samples are reweighted: the defaults of
+# `MDDFClassifier`.
+_TARGET_MARGIN = 0.9
+_MU = 0.1
 # Trees of a comparison of options. Out of bag, about 15 of 40 trees do not draw a given sample, so
 # that a comparison on folds grows 15 on each. Not tuned.
 _N_TREES = 40
@@ -66,7 +69,7 @@ _SETTLED_SHARE = 0.9
 
 
 def choose_forest_options(
-    member: Member, options: list[dict[str, int]], trainer: FoldTrainer, report: FitReport
+    member: Member, options: list[dict[str, int]], trainer: Trainer, report: FitReport
 ) -> dict[str, int]:
     """Options of a forest with the least loss on rows that its trees did not see.
 
@@ -74,11 +77,7 @@ def choose_forest_options(
     """
     if trainer.n_samples < _MIN_ROWS:
         return options[0]
-    entropy = trainer.seeds.entropy_for(Purpose.FOREST_OPTIONS)
-    losses = [
-        _trial_losses(clone(member.model).set_params(**trial), trainer, entropy)
-        for trial in options
-    ]
+    losses = [_trial_losses(member.with_parameters(**trial), trainer) for trial in options]
     best, candidates = _choose(options, losses, trainer.task.weight)
     n_folds = 0 if trainer.uses_out_of_bag else len(trainer.folds)
     n_rows = len(trainer.evaluated_rows)
@@ -86,42 +85,54 @@ def choose_forest_options(
     return options[best]
 
 
-def _trial_losses(forest: Any, trainer: FoldTrainer, entropy: Sequence[int]) -> np.ndarray:
+class _SumsAndTrees:
+    """Aggregator of a forest's sums over trees, followed by the number of trees."""
+
+    def held_out_vectors(self, growth: GrowthResult) -> np.ndarray:
+        assert growth.sums is not None
+        assert growth.n_trees is not None
+        return np.column_stack([growth.sums, growth.n_trees])
+
+    def combined(self, total: np.ndarray) -> np.ndarray:
+        return total
+
+
+def _trial_losses(forest: Member, trainer: Trainer) -> np.ndarray:
     """Calibrated losses of all samples, by trees of a forest that did not see them.
 
     These are trees of all samples that did not draw a sample. If another sample of the same group
     may have been drawn, they are trees of the folds.
     """
     task = trainer.task
-    row_weight = trainer.weights.row
-    tree_share = _TREE_SHARE_OF_LARGE_TABLE if is_large_table(task) else 1.0
+    tree_share = _TREE_SHARE_OF_LARGE_TABLE if task.is_large else 1.0
     if trainer.uses_out_of_bag:
-        order = trainer.order
-        evaluated_rows = [order if row_weight is None else order[row_weight[order] > 0]]
-        splits = [Split(trainer.all_rows, grower.OUT_OF_BAG, False)]
-        changes: dict[str, Any] = {
-            "bootstrap": True,
-            "n_estimators": min(int(tree_share * _N_TREES), forest.n_estimators),
-        }
-        if is_large_table(task):
+        splits = [Split(trainer.all_rows, OUT_OF_BAG, False)]
+        n_trees = int(tree_share * _N_TREES)
+        changes: dict[str, Any] = {"bootstrap": True}
+        if task.is_large:
             changes["max_samples"] = _ROW_SHARE_OF_LARGE_TABLE
     else:
-        evaluated_rows = [held_out for _, held_out in trainer.folds]
         splits = splits_from_folds(trainer.folds)
-        n_fold_trees = int(tree_share * _N_TREES_OF_FOLD)
-        changes = {"n_estimators": min(n_fold_trees, forest.n_estimators)}
-    trial = ForestMember("trial", clone(forest).set_params(**changes), role="trial")
-    job = LayerJob(LayerInput(trainer.feature_columns), splits, entropy, "trials")
-    (results,) = trainer.grow_all([trial], job)
-    assert results[0].sums is not None
-    sums = np.zeros((trainer.n_samples, results[0].sums.shape[1]))
-    n_trees = np.zeros(trainer.n_samples)
-    for rows, result in zip(evaluated_rows, results, strict=True):
-        sums[rows] += result.sums
-        n_trees[rows] += result.n_trees
+        n_trees = int(tree_share * _N_TREES_OF_FOLD)
+        changes = {}
+    trial = forest.with_parameters(n_estimators=min(n_trees, forest.n_trees), **changes)
+    entropy = trainer.seeds.entropy_for(Purpose.FOREST_OPTIONS)
+    job = Job(
+        splits=splits,
+        entropy_of=one_stream(entropy),
+        aggregator=_SumsAndTrees(),
+        description="trials",
+    )
+    total = np.zeros(1)
+    for _, fits in fit_all({0: trial}, trainer, job):
+        for fit in fits:
+            if total.ndim == 1:
+                total = np.zeros((trainer.n_samples, fit.vectors.shape[1]))
+            total[fit.held_out] += fit.vectors
+    has_trees = total[:, -1] > 0
+    sums = total[has_trees, :-1]
     forecast = np.full((trainer.n_samples, task.n_columns), task.prior)
-    has_trees = n_trees > 0
-    forecast[has_trees] = task.forecast_from_sums(sums[has_trees], n_trees[has_trees])
+    forecast[has_trees] = task.forecast_from_sums(sums, total[has_trees, -1])
     return task.calibrated_losses(forecast)
 
 
@@ -152,7 +163,7 @@ def _candidates(
 
 
 def reweighting_factors(
-    margins: np.ndarray, trainer: FoldTrainer, strength: float, rows: np.ndarray | None = None
+    margins: np.ndarray, trainer: Trainer, strength: float, rows: np.ndarray | None = None
 ) -> np.ndarray | None:
     """Factors of the weights of some rows, or of all, by the losses of their margins."""
     if not strength:
@@ -172,7 +183,7 @@ def reweighting_factors(
         entropy=(),
     )
     factors = np.ones(len(margins))
-    factors[rows] = Reweighting(TARGET_MARGIN, MU, strength)(history, np.ones(1))
+    factors[rows] = Reweighting(_TARGET_MARGIN, _MU, strength)(history, np.ones(1))
     return factors
 
 
@@ -206,9 +217,9 @@ class BoostingChoice:
 
 
 def choose_boosting_options(
-    member: BoostedMember,
+    member: Member,
     depths: Sequence[int],
-    trainer: FoldTrainer,
+    trainer: Trainer,
     entropy: tuple[int, ...],
     report: FitReport,
 ) -> BoostingChoice:
@@ -220,25 +231,25 @@ def choose_boosting_options(
     without_comparison = BoostingChoice(_options_of_depth(_MIDDLE_DEPTH))
     if is_wide(trainer.n_samples, trainer.n_features):
         return without_comparison
-    n_folds = 1 if is_large_table(trainer.task) else _N_DEPTH_FOLDS
-    splits = splits_from_folds(trainer.folds[:n_folds])
-    rows = np.concatenate([split.held_out for split in splits])
-    job = _BoostingJob(trainer, splits, trainer.task.for_rows(rows), entropy)
+    n_folds = 1 if trainer.task.is_large else _N_DEPTH_FOLDS
+    comparison = _Comparison(member, trainer, n_folds, entropy)
     try:
-        trials = [_try_boosting(member, _options_of_depth(depth), job) for depth in depths]
-        best = min(trials, key=attrgetter("loss"))
-        trials.append(_try_boosting(member, best.options | _HALF_OF_FEATURES, job))
+        for depth in depths:
+            comparison.add(_options_of_depth(depth))
+        comparison.add(comparison.best.options | _HALF_OF_FEATURES)
         if trainer.task.has_margins:
-            best = min(trials, key=attrgetter("loss"))
-            trials.append(_try_boosting(member, best.options | _GRADIENT_SCORES, job))
+            comparison.add(comparison.best.options | _GRADIENT_SCORES)
     except TimeIsUp:
         report.add_cut("depths", "not all tried", n_rows=trainer.n_samples, member=member.name)
         return without_comparison
-    losses = [trial.loss for trial in trials]
-    best = min(trials, key=attrgetter("loss"))
-    candidates = _candidates([trial.options for trial in trials], losses, losses.index(best.loss))
-    report.add("options", candidates, n_rows=len(rows), n_folds=len(splits), member=member.name)
-    is_settled = best.n_rounds < _SETTLED_SHARE * _trial_rounds(job.task)
+    best = comparison.best
+    losses = [trial.loss for trial in comparison.trials]
+    candidates = _candidates(
+        [trial.options for trial in comparison.trials], losses, losses.index(best.loss)
+    )
+    n_rows = len(comparison.rows)
+    report.add("options", candidates, n_rows=n_rows, n_folds=n_folds, member=member.name)
+    is_settled = best.n_rounds < _SETTLED_SHARE * comparison.n_rounds
     return BoostingChoice(
         best.options,
         best.first_fold_vectors,
@@ -247,40 +258,25 @@ def choose_boosting_options(
 
 
 def leaf_wise_choice(
-    member: BoostedMember, trainer: FoldTrainer, entropy: tuple[int, ...]
+    member: Member, trainer: Trainer, entropy: tuple[int, ...]
 ) -> BoostingChoice | None:
     """Grow leaf-wise trees of a large table in a few rounds on one fold, to take part in the race.
 
     They lose the race if they get no weight next to symmetric trees, which are compared after
     trials on the same rows. None if the table is not large or the time is limited.
     """
-    if not is_large_table(trainer.task) or trainer.clock.runs:
+    if not trainer.task.is_large or trainer.clock.runs:
         return None
-    first_fold = trainer.folds[:1]
-    task = trainer.task.for_rows(first_fold[0][1])
-    job = _BoostingJob(trainer, splits_from_folds(first_fold), task, entropy)
-    max_iter = min(member.model.max_iter, _LEAF_WISE_ROUND_FACTOR * _trial_rounds(job.task))
-    trial = _try_boosting(member, {"max_iter": max_iter}, job)
-    return BoostingChoice({}, trial.first_fold_vectors, is_settled=True)
+    comparison = _Comparison(member, trainer, 1, entropy)
+    n_rounds = _LEAF_WISE_ROUND_FACTOR * comparison.n_rounds
+    max_iter = min(member.model.get_params()["max_iter"], n_rounds)
+    comparison.add({"max_iter": max_iter})
+    return BoostingChoice({}, comparison.best.first_fold_vectors, is_settled=True)
 
 
 def _options_of_depth(depth: int) -> dict[str, float]:
     l2_regularization = _L2_OF_DEEP if depth >= _MIN_DEEP else _L2
     return {"max_depth": depth, "l2_regularization": l2_regularization}
-
-
-def _trial_rounds(task: Task) -> int:
-    return max(_MIN_ROUNDS, int(_MAX_ROUNDS / task.boosting_cost))
-
-
-@dataclass(frozen=True)
-class _BoostingJob:
-    """Folds of a comparison of boosting options, with the task of their held-out rows."""
-
-    trainer: FoldTrainer
-    splits: Sequence[Split]
-    task: Task
-    entropy: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -291,22 +287,44 @@ class _BoostingTrial:
     n_rounds: int
 
 
-def _try_boosting(
-    member: BoostedMember, options: dict[str, float], job: _BoostingJob
-) -> _BoostingTrial:
-    trial = member.with_parameters(**_FAST | {"max_iter": _trial_rounds(job.task)} | options)
-    fits = trial.boost(
-        job.trainer,
-        job.splits,
-        job.entropy,
-        time_share=_TIME_SHARE,
-        may_skip=True,
-    )
-    forecast = np.concatenate([fit.vectors for fit in fits])
-    losses = job.task.calibrated_losses(forecast)
-    return _BoostingTrial(
-        options,
-        loss=float(np.average(losses, weights=job.task.weight)),
-        first_fold_vectors=fits[0].vectors,
-        n_rounds=max(fits[0].model.rounds, default=0),
-    )
+class _Comparison:
+    """Trials of boosting options on the first folds, in few rounds."""
+
+    def __init__(
+        self, member: Member, trainer: Trainer, n_folds: int, entropy: tuple[int, ...]
+    ) -> None:
+        self.member = member
+        self.trainer = trainer
+        self.splits = splits_from_folds(trainer.folds[:n_folds])
+        self.rows = np.concatenate([held_out for _, held_out in trainer.folds[:n_folds]])
+        self.task = trainer.task.for_rows(self.rows)
+        self.n_rounds = max(_MIN_ROUNDS, int(_MAX_ROUNDS / self.task.boosting_cost))
+        self.trials: list[_BoostingTrial] = []
+        self._job = Job(
+            splits=self.splits,
+            entropy_of=one_stream(entropy),
+            aggregator=trainer.mean_of_folds,
+            is_trial=True,
+        )
+
+    def add(self, options: dict[str, Any]) -> None:
+        """Try some options; may raise TimeIsUp."""
+        trial = self.member.with_parameters(**_FAST | {"max_iter": self.n_rounds} | options)
+        with self.trainer.clock.cut(_TIME_SHARE):
+            ((_, fits),) = fit_all({0: trial}, self.trainer, self._job)
+        fits = list(fits)
+        vectors = [fit.vectors for fit in fits]
+        losses = self.task.calibrated_losses(np.concatenate(vectors))
+        self.trials.append(
+            _BoostingTrial(
+                options,
+                loss=float(np.average(losses, weights=self.task.weight)),
+                first_fold_vectors=vectors[0],
+                n_rounds=max(fits[0].model.rounds, default=0),
+            )
+        )
+
+    @property
+    def best(self) -> _BoostingTrial:
+        """Trial of least loss."""
+        return min(self.trials, key=attrgetter("loss"))

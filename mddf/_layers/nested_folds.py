@@ -13,20 +13,19 @@ which a fold trains come from models of their own past, before the rows that the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mddf._binning.bins import Bins
-from mddf._layers.fold_trainer import Features, FoldTrainer
-from mddf._layers.layer_trainer import LayerInput, LayerJob, MeanOfFolds, splits_from_folds
-from mddf._layers.member import ForestMember, FurtherJob, by_kind, members_of_later_layers
+from mddf._layers.evidence import Evidence
+from mddf._layers.member import ForestMember, fit_all, members_of_later_layers
 from mddf._layers.seeds import Purpose
-from mddf._layers.stack import LayerEvidence, Stack
+from mddf._layers.stack import Layer, Stack
+from mddf._layers.trainer import Features, Fit, Job, LayerInput, one_stream, splits_from_folds
 from mddf._resampling.folds import Folds, gives_folds, make_folds, rows_never_held_out
-from mddf._trees.grower import GrowthResult
 
 # Outer folds. The first layer is fitted without each pair of them: six times for four folds, ten
 # times for five. The number is a compromise between time and training rows, and was not tuned.
@@ -72,13 +71,12 @@ def make_outer_folds(
 class NestedFolds:
     """Input of a later layer for each outer fold."""
 
-    def __init__(self, trainer: FoldTrainer, stack: Stack) -> None:
-        self.trainer = trainer
+    def __init__(self, stack: Stack) -> None:
+        self.trainer = stack.trainer
         self.stack = stack
-        self.folds = trainer.outer_folds
+        self.folds = stack.trainer.outer_folds
         # Number of the layer whose input is held, from 1; None at the beginning.
         self.layer: int | None = None
-        self._aggregator = MeanOfFolds.from_folds(trainer.task, self.folds)
         # For each outer fold, the codes that the layer adds to the features, and margins of the
         # first layer.
         self._codes: list[np.ndarray] = []
@@ -136,7 +134,7 @@ class NestedFolds:
             return
         self._fitted_pairs.update(pairs)
         splits = [self._without_pair(i, j) for i, j in pairs]
-        vectors = self._pair_vectors(splits, seed=pairs[0][0])
+        vectors = self._vectors_of_splits(splits, seed=pairs[0][0])
         # Once there is a second layer, samples are not reweighted any more.
         with_margins = bool(self._margins) and len(self.stack.layers) == 1
         for number, ((i, j), (_, rows)) in enumerate(zip(pairs, splits, strict=True)):
@@ -156,24 +154,26 @@ class NestedFolds:
         train_j, held_out_j = self.folds[j]
         return np.intersect1d(train_i, train_j), np.union1d(held_out_i, held_out_j)
 
-    def _pair_vectors(self, folds: Folds, *, seed: int) -> list[list[np.ndarray]]:
-        """Vectors of the held-out rows, for each input of the second layer, for each pair."""
-        first_layer = self.stack.layers[0]
-        members = [first_layer.members[i] for i in first_layer.inputs]
-        models = [first_layer.models[i] for i in first_layer.inputs]
-        entropy_of = partial(self._entropy_of_pair, seed)
-        job = FurtherJob(splits_from_folds(folds), entropy_of, "nested folds")
-        vectors: dict[int, list[np.ndarray]] = {}
-        for kind, group in by_kind(dict(enumerate(members))):
-            with_models = {i: (member, models[i]) for i, member in group.items()}
-            vectors |= kind.held_out_vectors(with_models, self.trainer, job)
-        return [vectors[i] for i in range(len(members))]
+    def _vectors_of_splits(self, folds: Folds, *, seed: int) -> list[list[np.ndarray]]:
+        """Vectors of the held-out rows, for each input of the second layer, for each split."""
+        seeds = self.trainer.seeds
 
-    def _entropy_of_pair(self, seed: int, number: int | None) -> tuple[int, ...]:
-        """Entropy of a member, or of all forests, without pairs of folds."""
-        if number is None:
-            return self.trainer.seeds.entropy_for(Purpose.PAIR_FORESTS, seed)
-        return self.trainer.seeds.entropy_for(Purpose.PAIR_ESTIMATORS, number, seed)
+        def entropy_of(number: int | None) -> tuple[int, ...]:
+            if number is None:
+                return seeds.entropy_for(Purpose.PAIR_FORESTS, seed)
+            return seeds.entropy_for(Purpose.PAIR_ESTIMATORS, number, seed)
+
+        first_layer = self.stack.layers[0]
+        members = [first_layer.evidence[i].member for i in first_layer.inputs]
+        job = Job(
+            splits=splits_from_folds(folds),
+            entropy_of=entropy_of,
+            aggregator=self.trainer.mean_of_folds,
+            description="nested folds",
+        )
+        fits_of_members = fit_all(dict(enumerate(members)), self.trainer, job)
+        vectors = {i: [fit.vectors for fit in fits] for i, fits in fits_of_members}
+        return [vectors[i] for i in range(len(members))]
 
     def _advance(self, number: int) -> None:
         """Go on from the input of a layer to the input of the next one."""
@@ -184,7 +184,7 @@ class NestedFolds:
             self._bins = features.bins
             self.layer = number + 1
             return
-        members = members_of_later_layers(layer.members[i] for i in layer.inputs)
+        members = members_of_later_layers(layer.evidence[i].member for i in layer.inputs)
         next_codes = []
         for outer, (train, _) in enumerate(self.folds):
             inner_folds = [
@@ -192,16 +192,17 @@ class NestedFolds:
                 for inner, (inner_train, inner_held_out) in enumerate(self.folds)
                 if inner != outer
             ]
-            growth = self._grow(
+            fits_of_members = self._grow(
                 members,
                 LayerInput(self._put_into_table(outer)),
                 inner_folds,
                 self.trainer.seeds.entropy_for(Purpose.NESTED_VECTORS, number, outer),
             )
             codes = features.codes.copy()
-            vectors_by_fold = zip(*map(self._held_out_vectors, growth), strict=True)
-            for (_, rows), vectors in zip(inner_folds, vectors_by_fold, strict=True):
-                codes[rows] = self.stack.codes_for(number + 1, np.stack(vectors))
+            for fits in zip(*fits_of_members, strict=True):
+                vectors = np.stack([fit.vectors for fit in fits])
+                rows = fits[0].held_out
+                codes[rows] = self.stack.codes_for(number + 1, vectors)
             next_codes.append(codes)
         self._codes = next_codes
         self._bins = features.bins
@@ -215,49 +216,51 @@ class NestedFolds:
         entropy: Sequence[int],
         *,
         keep: bool = False,
-    ) -> list[GrowthResult]:
+    ) -> list[Fit]:
         """Grow the forests of a layer without an outer fold."""
         layer_input = LayerInput(self._put_into_table(outer), reweighting)
         fold = self.folds[outer : outer + 1]
-        growth = self._grow(members, layer_input, fold, entropy, keep=keep)
-        return [result for (result,) in growth]
+        fits_of_members = self._grow(members, layer_input, fold, entropy, keep=keep)
+        return [fit for (fit,) in fits_of_members]
 
     def grow_optimistic(
         self, members: list[ForestMember], features: Features, entropy: Sequence[int]
-    ) -> LayerEvidence:
+    ) -> Layer:
         """Grow a layer on the first outer fold with out-of-fold features of all rows.
 
         These know labels of the held-out rows, so that the layer's loss is too small.
         """
         layer_input = LayerInput(self.trainer.put_into_table(features))
-        growth = self._grow(members, layer_input, self.folds[:1], entropy)
-        return self.layer_of_first_fold(members, [result for (result,) in growth])
+        fits_of_members = self._grow(members, layer_input, self.folds[:1], entropy)
+        return self.layer_of_first_fold(members, [fit for (fit,) in fits_of_members])
 
     def _put_into_table(self, outer: int) -> np.ndarray:
         """Put the features of an outer fold into the table; returns its columns."""
         assert self._bins is not None
         return self.trainer.put_into_table(Features(self._codes[outer], self._bins))
 
-    def layer_of_first_fold(
-        self, members: list[ForestMember], results: list[GrowthResult]
-    ) -> LayerEvidence:
+    def layer_of_first_fold(self, members: list[ForestMember], fits: list[Fit]) -> Layer:
         """Layer with vectors of the rows that the first outer fold holds out."""
-        vectors = np.stack(self._held_out_vectors(results))
-        models = [[result] for result in results]
-        return LayerEvidence(members, vectors, models, np.zeros(len(members)), [])
+        return Layer(
+            [
+                Evidence(member, [fit.model], fit.vectors)
+                for member, fit in zip(members, fits, strict=True)
+            ]
+        )
 
     def layer_of_all_folds(
-        self, members: list[ForestMember], results: list[list[GrowthResult]], strength: float
-    ) -> LayerEvidence:
-        """Layer with vectors of all rows, from results for each outer fold, for each member."""
+        self, members: list[ForestMember], fits: list[list[Fit]], strength: float
+    ) -> Layer:
+        """Layer with vectors of all rows, from fits for each outer fold, for each member."""
         trainer = self.trainer
-        vectors = np.zeros((len(members), trainer.n_samples, trainer.task.n_columns))
-        for (_, held_out), fold_results in zip(self.folds, results, strict=True):
-            vectors[:, held_out] = np.stack(self._held_out_vectors(fold_results))
-        trainer.fill_unknown(vectors)
-        models = [list(member_results) for member_results in zip(*results, strict=True)]
-        seconds = np.zeros(len(members))
-        return LayerEvidence(members, vectors, models, seconds, [], strength=strength)
+        layer = Layer([], strength=strength)
+        for member, fits_of_member in zip(members, zip(*fits, strict=True), strict=True):
+            vectors = np.zeros((trainer.n_samples, trainer.task.n_columns))
+            for fit in fits_of_member:
+                vectors[fit.held_out] = fit.vectors
+            models = [fit.model for fit in fits_of_member]
+            layer.evidence.append(Evidence(member, models, trainer.fill_unknown(vectors)))
+        return layer
 
     def _grow(
         self,
@@ -267,11 +270,12 @@ class NestedFolds:
         entropy: Sequence[int],
         *,
         keep: bool = False,
-    ) -> list[list[GrowthResult]]:
-        splits = splits_from_folds(folds, keep=keep)
-        return self.trainer.grow_all(
-            members, LayerJob(layer_input, splits, entropy, "nested folds")
+    ) -> list[list[Fit]]:
+        job = Job(
+            splits=splits_from_folds(folds, keep=keep),
+            entropy_of=one_stream(entropy),
+            aggregator=self.trainer.mean_of_folds,
+            layer_input=layer_input,
+            description="nested folds",
         )
-
-    def _held_out_vectors(self, results: list[GrowthResult]) -> list[np.ndarray]:
-        return [self._aggregator.held_out_vectors(result) for result in results]
+        return [list(fits) for _, fits in fit_all(dict(enumerate(members)), self.trainer, job)]

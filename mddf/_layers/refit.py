@@ -9,28 +9,38 @@ from typing import Any
 import numpy as np
 
 from mddf._base.deadline import TimeIsUp
-from mddf._base.serialization import to_plain
+from mddf._base.serialization import is_serializable, to_plain
 from mddf._fitted.fitted_model import Stage
-from mddf._layers.fold_trainer import FoldTrainer
-from mddf._layers.layer_trainer import LayerInput
 from mddf._layers.member import by_kind
-from mddf._layers.report import FitReport, Leaderboard
-from mddf._layers.stack import LayerEvidence, Stack
+from mddf._layers.stack import Layer, Stack
+from mddf._layers.trainer import LayerInput, Trainer
 
+# Members are refitted if that is expected to fit into this share of the remaining time. The rest
+# is a margin for estimates that are too low. Not tuned.
+_EXPECTED_SHARE = 0.7
 # Share of the remaining time for a refit on all samples. Set by hand.
 _REFIT_SHARE = 0.85
 
 
-def keep_layers(
-    stack: Stack,
-    report: FitReport,
-    leaderboard: Leaderboard,  # the "bytes" of its rows are set
-    *,
-    refit: bool,  # whether members are trained once more on all samples
-) -> tuple[list[Stage], list[np.ndarray]]:
+def has_time_to_refit(stack: Stack) -> bool:
+    """Whether the members with a weight can be trained once more in the remaining time."""
+    trainer = stack.trainer
+    seconds = sum(
+        evidence.member.refit_seconds(trainer, evidence.seconds)
+        for evidence in stack.weighted_evidence()
+    )
+    has_time = trainer.clock.allows(seconds, _EXPECTED_SHARE)
+    if not has_time:
+        decision = "not fitted again on all samples"
+        stack.report.add_cut("members", decision, n_rows=trainer.n_samples)
+    return has_time
+
+
+def keep_layers(stack: Stack, *, refit: bool) -> tuple[list[Stage], list[np.ndarray]]:
     """Keep the layers up to the last one with a weight, and the members that are needed.
 
-    Returns the layers, and the out-of-fold vectors of each one's members.
+    With `refit`, they are trained once more on all samples. Returns the layers, and the
+    out-of-fold vectors of each one's members. The "bytes" of the leaderboard are set.
     """
     weights = stack.weights_by_layer()
     while len(weights) > 1 and not weights[-1].any():
@@ -43,26 +53,23 @@ def keep_layers(
         has_next = number + 1 < len(weights)
         inputs = layer.inputs if has_next else []
         kept = [i for i, weight in enumerate(layer_weights) if weight > 0 or i in inputs]
-        models = {i: _models_of_folds(stack, layer.models[i]) for i in kept}
+        models = {i: _models_of_folds(stack, layer.evidence[i].models) for i in kept}
         if refit:
-            models |= _refitted_in_time(stack, number, kept, report)
+            models |= _refitted_in_time(stack, number, kept)
         members = [
-            layer.members[i].freeze(
+            layer.evidence[i].member.freeze(
                 models[i],
                 stack.trainer,
                 weight=float(layer_weights[i]),
-                exponent=layer.exponents[i],
+                exponent=layer.evidence[i].exponent,
             )
             for i in kept
         ]
-        sizes = {
-            member.name: _size(member.models, is_plain=layer.members[i].is_plain)
-            for i, member in zip(kept, members, strict=True)
-        }
-        for row in leaderboard.rows:
+        sizes = {member.name: _size(member.models) for member in members}
+        for row in stack.leaderboard.rows:
             if row["layer"] == number + 1:
                 row["bytes"] = sizes.get(row["member"], 0)
-        vectors.append(layer.vectors[kept])
+        vectors.append(np.stack([layer.evidence[i].vectors for i in kept]))
         before = stack.layers[number - 1].features if number else None
         stage = Stage(
             members,
@@ -77,13 +84,13 @@ def keep_layers(
     return stages, vectors
 
 
-def _size(models: list[Any], *, is_plain: bool) -> int:
+def _size(models: list[Any]) -> int:
     """Bytes of pickled models."""
     file = BytesIO()
     pickler = pickle.Pickler(file)
     # Without a memo, the size does not depend on which objects are shared, which is different
     # after a checkpoint. Objects of other packages may have cycles, which need the memo.
-    pickler.fast = is_plain
+    pickler.fast = all(map(is_serializable, models))
     pickler.dump(to_plain(models))
     return file.tell()
 
@@ -94,23 +101,23 @@ def _models_of_folds(stack: Stack, models: list[Any]) -> list[Any]:
 
 
 def _importances(
-    trainer: FoldTrainer, layer: LayerEvidence, models: dict[int, list[Any]], weights: np.ndarray
+    trainer: Trainer, layer: Layer, models: dict[int, list[Any]], weights: np.ndarray
 ) -> np.ndarray:
     """Importances of the features to the first layer's forests, weighted as in the average.
 
-    If no forest is kept, it is the mean over all forests that were layer.
+    If no forest is kept, it is the mean over all forests that were trained.
     """
     weighted = [
         # Forests without a weight, which only feed the next layer, decide if there are no others.
         (max(float(weights[i]), 1e-9), np.sum(importances, axis=0))
         for i, models_of_member in sorted(models.items())
-        if (importances := layer.members[i].importances(models_of_member))
+        if (importances := layer.evidence[i].member.importances(models_of_member))
     ]
     if not weighted:
         tried = [
             np.sum(importances, axis=0)
-            for member, models_of_member in zip(layer.members, layer.models, strict=True)
-            if (importances := member.importances(models_of_member))
+            for evidence in layer.evidence
+            if (importances := evidence.member.importances(evidence.models))
         ]
         weighted = [(1.0, importances) for importances in (*tried, *layer.pruned_importances)]
     total = np.zeros(trainer.n_features)
@@ -121,15 +128,13 @@ def _importances(
     return total / total.sum() if total.sum() > 0 else total
 
 
-def _refitted_in_time(
-    stack: Stack, number: int, kept: list[int], report: FitReport
-) -> dict[int, list[Any]]:
+def _refitted_in_time(stack: Stack, number: int, kept: list[int]) -> dict[int, list[Any]]:
     """Refitted models by the members' numbers; none if the time does not suffice."""
     try:
         with stack.trainer.clock.cut(_REFIT_SHARE, whole=True):
             return _refitted(stack, number, kept)
     except TimeIsUp:
-        report.add_cut(
+        stack.report.add_cut(
             f"layer {number + 1}",
             "not fitted again on all samples",
             n_rows=stack.trainer.n_samples,
@@ -141,12 +146,11 @@ def _refitted(stack: Stack, number: int, kept: list[int]) -> dict[int, list[Any]
     """Models of all samples, of the members that have some."""
     trainer = stack.trainer
     layer = stack.layers[number]
-    columns = trainer.feature_columns
+    layer_input = None
     if number:
         columns = trainer.put_into_table(stack.features_for(number))
-    layer_input = LayerInput(columns, layer.reweighting)
+        layer_input = LayerInput(columns, layer.reweighting)
     models: dict[int, list[Any]] = {}
-    for kind, group in by_kind({i: layer.members[i] for i in kept}):
-        with_models = {i: (member, layer.models[i]) for i, member in group.items()}
-        models |= kind.refit(with_models, trainer, layer_input, number)
+    for kind, group in by_kind({i: layer.evidence[i].member for i in kept}):
+        models |= kind.refit(group, trainer, layer_input, number)
     return models

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import process_time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mddf._base.progress import is_told, tell_line
-from mddf._layers.stack import LayerEvidence
 from mddf._layers.tasks import Task
-from mddf._layers.weight_reasons import WeightReason
+
+if TYPE_CHECKING:
+    from mddf._layers.stack import Layer
+    from mddf._layers.weight_reasons import WeightReason
 
 # Lines of `verbose` are wrapped to this number of columns.
 LINE_WIDTH = 80
@@ -112,20 +114,18 @@ class Leaderboard:
         self,
         number: int,
         task: Task,
-        layer: LayerEvidence,
+        layer: Layer,
         *,
         average: np.ndarray,
         elapsed: float,
     ) -> None:
         """Add the metrics of a layer's members and of the average up to this layer."""
-        n_members = len(layer.members)
-        # Members of the first layer are timed one by one, those of later layers grow together.
-        seconds = np.full(n_members, elapsed / n_members) if number else layer.seconds
-        for member, vectors, member_seconds in zip(
-            layer.members, layer.figure_vectors, seconds, strict=True
-        ):
-            metrics = task.metrics(vectors)
-            self.rows.append(leaderboard_row(number, member.name, metrics, member_seconds))
+        for evidence in layer.evidence:
+            # Members of the first layer are timed one by one; members of later layers grow
+            # together.
+            seconds = elapsed / len(layer.evidence) if number else evidence.seconds
+            metrics = task.metrics(evidence.figure_vectors)
+            self.rows.append(leaderboard_row(number, evidence.member.name, metrics, seconds))
         self._pruned_rows += layer.pruned
         metrics = task.ensemble_metrics(average)
         self._layer_records.append({"layer": number + 1} | metrics | {"time": elapsed})

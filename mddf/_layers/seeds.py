@@ -22,9 +22,6 @@ class Purpose(Enum):
     FOLDS = (1,)
     # Batches of the descent that finds the coefficients of a cascade's layers.
     COEFFICIENTS = (2,)
-    # The trial of keep_layers="held-out". It shares the number of COEFFICIENTS, but that one is
-    # always followed by the number of a layer, so that the streams differ.
-    HELD_OUT_LAYERS = (2,)
     FOREST_OPTIONS = (3,)
     # Members of a deep forest's first layer that are not forests.
     ESTIMATORS = (5,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +11,12 @@ import numpy as np
 from mddf._binning.bins import apply_bins
 from mddf._fitted.calibration import Calibration
 from mddf._fitted.vector_layout import columns_of
-from mddf._layers.fold_trainer import Features, FoldTrainer
+from mddf._layers.evidence import Evidence
 from mddf._layers.margin_loss import class_margins
 from mddf._layers.member import ForestMember, Member, members_of_later_layers
+from mddf._layers.report import FitReport, Leaderboard
 from mddf._layers.tasks import Task
+from mddf._layers.trainer import Features, Trainer
 
 # If vectors have more columns in all, the next layer gets their weighted mean. This bounds the
 # spare columns of the table, and the time that their splits take. Set by hand.
@@ -25,99 +27,77 @@ _N_LATER_FORESTS = 2
 
 
 @dataclass
-class LayerEvidence:
-    """Members that were trained on folds, with their predictions of the held-out rows.
+class Layer:
+    """A layer: evidence about its members, and the input that it gives the next layer."""
 
-    A layer of the stack also has votes, exponents, and the input that it gives the next layer.
-    """
-
-    members: Sequence[Member]
-    vectors: np.ndarray  # (n_members, n_samples, n_columns)
-    # For each member, the models of the folds, if they are kept; growth results of forests.
-    models: list[Any]
-    seconds: np.ndarray  # (n_members,)
-    # Rows of the leaderboard of members that were left out after the first fold.
-    pruned: list[dict[str, Any]]
+    evidence: list[Evidence]
     # Strength with which losses of margins reweighted the samples of a later layer.
     strength: float = 0.0
-    # Importances of the forests among the members that were left out.
-    pruned_importances: tuple[np.ndarray, ...] = ()
-    # By the numbers of members with early stopping: vectors like `vectors`, with numbers of rounds
-    # that are chosen without the held-out rows. Figures are made from them.
-    blind_vectors: dict[int, np.ndarray] = field(default_factory=dict)
-    # Set by `weigh`: vectors raised to the exponents of the members.
-    votes: np.ndarray = field(default_factory=lambda: np.empty((0, 0, 0)))
-    exponents: list[float] = field(default_factory=list)
+    # Rows of the leaderboard of members that were left out after the first fold, and importances
+    # of the forests among them.
+    pruned: list[dict[str, Any]] = field(default_factory=list)
+    pruned_importances: list[np.ndarray] = field(default_factory=list)
     reweighting: np.ndarray | None = None  # (n_samples,): factors of the samples' weights
     inputs: list[int] = field(default_factory=list)  # members whose vectors are passed on
     # Weights of the mean of these vectors, if only the mean is passed on.
     average_weights: np.ndarray | None = None
     features: Features | None = None  # input of the next layer
 
-    def weigh(self, task: Task) -> None:
+    def vote(self, task: Task) -> None:
         """Fit the exponents of the members."""
-        self.exponents = [task.member_exponent(vectors) for vectors in self.vectors]
-        self.votes = np.stack([*map(task.sharpened, self.vectors, self.exponents)])
+        for evidence in self.evidence:
+            evidence.exponent = task.member_exponent(evidence.vectors)
+            evidence.vote = task.sharpened(evidence.vectors, evidence.exponent)
+
+    @property
+    def votes(self) -> list[np.ndarray]:
+        """Vectors raised to the exponents of the members."""
+        return [evidence.vote for evidence in self.evidence if evidence.vote is not None]
 
     @property
     def figure_vectors(self) -> list[np.ndarray]:
         """Vectors of each member from which figures are made."""
-        return [self.blind_vectors.get(i, vectors) for i, vectors in enumerate(self.vectors)]
-
-    def to_store(self) -> tuple[Any, ...]:
-        """Return names, chosen parameters, arrays and plain models, for a checkpoint."""
-        models = [
-            member.plain_models(models_of_folds)
-            for member, models_of_folds in zip(self.members, self.models, strict=True)
-        ]
-        names = [(member.name, member.chosen) for member in self.members]
-        return (
-            names,
-            self.vectors,
-            models,
-            self.seconds,
-            self.pruned,
-            self.strength,
-            list(self.pruned_importances),
-            self.blind_vectors,
-        )
-
-    @classmethod
-    def from_stored(
-        cls, members: list[Member], trainer: FoldTrainer, parts: Sequence[Any]
-    ) -> LayerEvidence:
-        """Restore a layer of some of these members from the parts of `to_store`."""
-        names, vectors, models, seconds, pruned, strength, importances, blind_vectors = parts
-        by_name = {member.name: member for member in members}
-        kept_members = [by_name[name].with_chosen(chosen) for name, chosen in names]
-        shape = len(kept_members), trainer.n_samples, trainer.task.n_columns
-        if vectors.shape != shape or seconds.shape != shape[:1]:
-            raise ValueError(f"its vectors must have shape {shape}")
-        models = [
-            member.models_from_plain(fold_models)
-            for member, fold_models in zip(kept_members, models, strict=True)
-        ]
-        return cls(
-            kept_members,
-            vectors,
-            models,
-            seconds,
-            pruned,
-            strength=strength,
-            pruned_importances=tuple(importances),
-            # A file has texts as keys.
-            blind_vectors={int(number): blind for number, blind in blind_vectors.items()},
-        )
+        return [evidence.figure_vectors for evidence in self.evidence]
 
     def best_forests(self, task: Task) -> list[ForestMember]:
         """Forests of least loss, which are the members of later layers."""
         losses = [
             (task.mean_loss(vote), i)
-            for i, (member, vote) in enumerate(zip(self.members, self.votes, strict=True))
-            if member.for_later_layers()
+            for i, (evidence, vote) in enumerate(zip(self.evidence, self.votes, strict=True))
+            if evidence.member.for_later_layers()
         ]
         best = sorted(losses)[:_N_LATER_FORESTS]
-        return members_of_later_layers(self.members[i] for i in sorted(i for _, i in best))
+        numbers = sorted(i for _, i in best)
+        return members_of_later_layers(self.evidence[i].member for i in numbers)
+
+    def state(self) -> dict[str, Any]:
+        """The layer before `vote`, for a checkpoint; members are stored by their names."""
+        return {
+            "members": [
+                {
+                    "name": evidence.member.name,
+                    "chosen": evidence.member.chosen,
+                    "models": evidence.models,
+                    "vectors": evidence.vectors,
+                    "blind_vectors": evidence.blind_vectors,
+                    "seconds": evidence.seconds,
+                }
+                for evidence in self.evidence
+            ],
+            "strength": self.strength,
+            "pruned": self.pruned,
+            "pruned_importances": self.pruned_importances,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], members: Sequence[Member]) -> Layer:
+        """Undo `state`, for a layer of some of these members."""
+        by_name = {member.name: member for member in members}
+        evidence = []
+        for fields in state.pop("members"):
+            member = by_name[fields.pop("name")].with_chosen(fields.pop("chosen"))
+            evidence.append(Evidence(member, **fields))
+        return cls(evidence, **state)
 
 
 @dataclass(frozen=True)
@@ -130,8 +110,9 @@ class Average:
     forecast: np.ndarray  # (n_samples, n_columns): calibrated mean
 
     @classmethod
-    def from_votes(cls, task: Task, votes: Sequence[np.ndarray], weights: np.ndarray) -> Average:
-        """Average votes with these weights, and calibrate the mean."""
+    def from_votes(cls, task: Task, votes: Sequence[np.ndarray]) -> Average:
+        """Choose the weights of the votes, and calibrate their mean."""
+        weights = task.member_weights(votes)
         mean = weighted_mean(weights, votes)
         calibration = task.calibration(mean)
         return cls(weights, mean, calibration, calibration(mean))
@@ -145,25 +126,34 @@ def weighted_mean(
 
 
 class Stack:
-    """The layers so far."""
+    """The layers of a deep forest so far, and how they were found."""
 
     average: Average  # as soon as there is a layer
+    forecast: np.ndarray  # cross-fitted forecast of the average, from which figures are made
 
-    def __init__(self, trainer: FoldTrainer) -> None:
+    def __init__(self, trainer: Trainer, report: FitReport, leaderboard: Leaderboard) -> None:
         self.trainer = trainer
-        self.layers: list[LayerEvidence] = []
+        self.report = report
+        self.leaderboard = leaderboard
+        self.layers: list[Layer] = []
+        # Options that are chosen for each kind of named forests.
+        self.forest_options: dict[str, dict[str, int]] = {}
+        self.stop_reason = ""  # why there are no more layers
 
-    def average_with(self, layer: LayerEvidence) -> Average:
+    def average_with(self, layer: Layer) -> Average:
         """Average of the layers so far and another one."""
-        layers = [*self.layers, layer]
-        votes = [vote for grown in layers for vote in grown.votes]
-        task = self.trainer.task
-        return Average.from_votes(task, votes, task.member_weights(votes))
+        return Average.from_votes(self.trainer.task, [*self.votes(), *layer.votes])
 
-    def add(self, layer: LayerEvidence, average: Average) -> None:
+    def add(self, layer: Layer, average: Average, forecast: np.ndarray) -> None:
         """Add a layer, with the average that includes it."""
         self.layers.append(layer)
         self.average = average
+        self.forecast = forecast
+
+    @property
+    def strength(self) -> float:
+        """Strength with which the second layer reweights samples; 0 if it is not kept."""
+        return self.layers[1].strength if len(self.layers) > 1 else 0.0
 
     def votes(self) -> list[np.ndarray]:
         """Out-of-fold votes of the members of all layers."""
@@ -179,24 +169,30 @@ class Stack:
 
     def weights_by_layer(self) -> list[np.ndarray]:
         """Weights of the members of each layer."""
-        ends = np.cumsum([len(layer.members) for layer in self.layers])
+        ends = np.cumsum([len(layer.evidence) for layer in self.layers])
         return np.split(self.average.weights, ends[:-1])
+
+    def weighted_evidence(self) -> Iterator[Evidence]:
+        """Evidence about the members with a weight above 0."""
+        evidence = (evidence for layer in self.layers for evidence in layer.evidence)
+        for weight, member_evidence in zip(self.average.weights, evidence, strict=True):
+            if weight > 0:
+                yield member_evidence
 
     def has_weighted_forest(self) -> bool:
         """Whether a forest has a weight above 0."""
-        members = [member for layer in self.layers for member in layer.members]
-        return any(
-            weight > 0 and member.for_later_layers() is not None
-            for member, weight in zip(members, self.average.weights, strict=True)
-        )
+        members = [evidence.member for evidence in self.weighted_evidence()]
+        return bool(members_of_later_layers(members))
 
     def features_for(self, number: int) -> Features:
         """Out-of-fold features that the layer before passes on to layer `number`."""
         before = self.layers[number - 1]
         if before.features is None:
             self._choose_inputs(number - 1)
-            vectors = columns_of(before.vectors[before.inputs], before.average_weights)
-            before.features = self.trainer.bin_features(vectors)
+            vectors = np.stack([before.evidence[i].vectors for i in before.inputs])
+            before.features = self.trainer.bin_features(
+                columns_of(vectors, before.average_weights)
+            )
         return before.features
 
     def _choose_inputs(self, number: int) -> None:
@@ -204,7 +200,7 @@ class Stack:
         layer = self.layers[number]
         weights = self.weights_by_layer()[number]
         layer.inputs = np.flatnonzero(weights if weights.any() else weights + 1).tolist()
-        if len(layer.inputs) > MOST_COLUMNS // layer.vectors.shape[2]:
+        if len(layer.inputs) > MOST_COLUMNS // self.trainer.task.n_columns:
             layer.average_weights = weights[layer.inputs] / weights.sum()
 
     def codes_for(self, number: int, vectors: np.ndarray) -> np.ndarray:
@@ -217,7 +213,7 @@ class Stack:
         layer = self.layers[0]
         task = self.trainer.task
         votes = [
-            task.sharpened(member_vectors, layer.exponents[i])
+            task.sharpened(member_vectors, layer.evidence[i].exponent)
             for i, member_vectors in zip(layer.inputs, vectors, strict=True)
         ]
         mean = weighted_mean(self.average.weights[layer.inputs], votes)

@@ -1,4 +1,4 @@
-"""When a cascade stops, and which of its layers it keeps."""
+"""Scores of layers, when a cascade stops by them, and which of its layers it keeps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,48 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mddf._base.memmap import put_aside
-from mddf._layers.scoring import OneSEStopper
+from mddf._fitted.scoring import ALL, Classes, Rows, Scoring, out_of_fold_score
+from mddf._layers.margin_loss import class_margins, margin_ratio
+
+MARGIN_RATIO = "margin-ratio"
+# Smaller gains in the margin ratio do not count; of other scores, all gains do. Not tuned.
+_GAIN_OF_RATIO = 0.01
+
+
+def needed_gain(scoring: Scoring) -> float:
+    """Gain over the best score so far that a layer needs, for a cascade not to stop soon."""
+    return _GAIN_OF_RATIO if isinstance(scoring, str) and scoring == MARGIN_RATIO else 0.0
+
+
+def score_on_rows(
+    score: Callable[..., float], rows: np.ndarray, n_samples: int
+) -> Callable[..., float]:
+    """A score of `out_of_fold_score` that leaves out all samples but some."""
+    is_scored = np.zeros(n_samples, bool)
+    is_scored[rows] = True
+
+    def score_of_known(probabilities: np.ndarray, rows_of_probabilities: Rows = ALL) -> float:
+        numbers = np.arange(n_samples)[rows_of_probabilities]
+        known = is_scored[numbers]
+        return score(probabilities[known], numbers[known])
+
+    return score_of_known
+
+
+def layer_score(
+    scoring: Scoring, classes: Classes, labels: np.ndarray, sample_weight: np.ndarray | None
+) -> Callable[..., float]:
+    """Function that scores out-of-fold probabilities as `out_of_fold_score`; or "margin-ratio"."""
+    if not (isinstance(scoring, str) and scoring == MARGIN_RATIO):
+        return out_of_fold_score(scoring, classes, labels, sample_weight)
+    if isinstance(classes, list):
+        raise ValueError(f"scoring={scoring!r} is for classes of one output, got {len(classes)}")
+    return lambda probabilities, rows=ALL: (
+        -margin_ratio(
+            class_margins(probabilities, labels[rows]),
+            None if sample_weight is None else sample_weight[rows],
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -27,9 +68,7 @@ class Stopper:
     n_layers: int
     # Layers without a better score before the cascade stops; None trains all and keeps all.
     patience: int | None
-    tol: Callable[[float], float]  # from the best score so far to the gain that the next one needs
-    # Finds fewer layers whose score is within the error of the best score.
-    one_se: OneSEStopper | None
+    tol: float = 0.0  # gain over the best score so far after which layers are counted anew
     min_layers: int = 1  # layers that are trained in any case
     # Whether the mean margin decides between layers of equal score, which small data sets often
     # have. If not, the first of them is kept.
@@ -38,8 +77,8 @@ class Stopper:
     records: list[dict[str, float]] = field(default_factory=list)  # figures of all layers
     _best: int = 0
     _improved: int = 0
-    # Probabilities up to the layers that may be the last one.
-    _probabilities: dict[int, np.ndarray] = field(default_factory=dict)
+    # Probabilities up to the best layer.
+    _probabilities: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     def is_over(self, record: dict[str, float], probabilities: np.ndarray) -> bool:
         """Add a layer's figures and the probabilities up to it; return whether to stop."""
@@ -47,14 +86,8 @@ class Stopper:
         self.records.append(record)
         if self.patience is None or not number or self._is_best(record):
             self._best = number
-            if self.one_se is None:
-                self._probabilities.clear()
-        if self._best == number or self.one_se is not None:
-            self._probabilities[number] = put_aside(probabilities)
-        if self.one_se is not None:
-            self.one_se.add(probabilities, record["score"])
-        best_score = self.records[self._improved]["score"]
-        if record["score"] > best_score + self.tol(best_score):
+            self._probabilities = put_aside(probabilities)
+        if record["score"] > self.records[self._improved]["score"] + self.tol:
             self._improved = number
         elif self.patience is not None and number - self._improved >= self.patience:
             return number + 1 >= self.min_layers
@@ -72,15 +105,12 @@ class Stopper:
 
     def kept(self) -> KeptLayers:
         """The layers that are kept, after the last one was added."""
-        last = self._best if self.one_se is None else self.one_se.below(self._best)
-        return KeptLayers(last, np.array(self._probabilities[last]), self._reason(last))
+        return KeptLayers(self._best, np.array(self._probabilities), self._reason())
 
-    def _reason(self, kept: int) -> str:
+    def _reason(self) -> str:
         n_trained = len(self.records)
         last_gain = self.records[self._improved]
-        kept_layers = f"kept {kept + 1} of {n_trained} layer{'s' * (n_trained > 1)}"
-        if kept < self._best:
-            kept_layers += f", within the error of the best score (layer {self._best + 1})"
+        kept_layers = f"kept {self._best + 1} of {n_trained} layer{'s' * (n_trained > 1)}"
         if self.ended_by:
             return f"{self.ended_by}; {kept_layers}"
         if self.patience is None:
@@ -88,12 +118,11 @@ class Stopper:
                 f"all n_layers={self.n_layers} were grown, without early stopping; {kept_layers}"
             )
         n_waited = n_trained - 1 - self._improved
-        tol = self.tol(last_gain["score"])
         if n_waited == 0:
             return f"n_layers={self.n_layers} reached while the score still rose; {kept_layers}"
+        more_than = f" by more than {self.tol:.3g}" if self.tol else ""
         reached = f"n_layers={self.n_layers} reached, " if n_waited < self.patience else ""
         return (
-            f"{reached}no score above {last_gain['score']:.4f} (layer {self._improved + 1}) by "
-            f"more than tol={tol:.3g} in the {n_waited} layer{'s' * (n_waited > 1)} after it; "
-            f"{kept_layers}"
+            f"{reached}no score above {last_gain['score']:.4f} (layer {self._improved + 1})"
+            f"{more_than} in the {n_waited} layer{'s' * (n_waited > 1)} after it; {kept_layers}"
         )

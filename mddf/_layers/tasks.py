@@ -23,7 +23,7 @@ from mddf._fitted.calibration import (
 )
 from mddf._layers.blending import error_weights, greedy_weights, squared_errors
 from mddf._layers.margin_loss import class_margins, margin_moments, margin_ratio
-from mddf._layers.scoring import score_on_rows
+from mddf._layers.stopping import score_on_rows
 from mddf._targets.class_outputs import ClassOutputs
 from mddf._targets.kernel_targets import Values
 from mddf._targets.weights import n_counted
@@ -50,6 +50,9 @@ _SAMPLES_FOR_HALF_EVEN_WEIGHTS = 30
 # Members with a smaller weight are dropped. They hardly change the average, but cost memory and
 # prediction time. Set by hand.
 MIN_WEIGHT = 0.05
+# Tables with more rows are large: members race before they are grown in full, and trials and races
+# have fewer trees. Set by hand.
+_MAX_ROWS_OF_MEDIUM_TABLE = 100_000
 # Combinations of classes with fewer samples are merged into one stratum: with at most ten folds,
 # they could not be spread evenly.
 _MIN_SAMPLES_OF_STRATUM = 10
@@ -80,6 +83,13 @@ class Task(ABC):
     # Number of models as which boosted trees are fitted again on all samples; 0 keeps the models
     # of the folds.
     n_refitted_boosting = 0
+    # Whether each split of the named forests looks at all columns.
+    named_forests_search_all_columns = False
+
+    @property
+    def is_large(self) -> bool:
+        """Whether members take so long that losers must be found early."""
+        return len(self.target) > _MAX_ROWS_OF_MEDIUM_TABLE
 
     @property
     @abstractmethod
@@ -457,6 +467,7 @@ class RegressionTask(Task):
     # forest relative to that with the models of the folds was 0.998 with three models, and 0.996
     # to 0.999 with one, two or five. On four sets of 6000 to 10 000 rows it was 0.991 to 0.997.
     n_refitted_boosting = 3
+    named_forests_search_all_columns = True
     leaf_values: Values | ClassOutputs
     prior = 0.0
 

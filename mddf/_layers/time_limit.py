@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from time import monotonic
 
 from mddf._base.messages import warn
 from mddf._base.parallel import job_count
-from mddf._layers.fold_trainer import FoldTrainer
-from mddf._layers.layer_trainer import LayerInput, LayerJob, Split
-from mddf._layers.member import ForestMember, Member
+from mddf._layers.member import Member, fit_all
 from mddf._layers.report import Candidate, FitReport
 from mddf._layers.seeds import Purpose
+from mddf._layers.trainer import Job, Split, Trainer, one_stream
 
 # Share of the time that forests get: boosted trees, estimators and a refit need the rest. Not
 # tuned.
@@ -27,38 +25,35 @@ _TREES_OF_TRIALS = 240
 _TRIAL_SHARE = 0.5
 
 
-@dataclass(frozen=True)
-class TimeBudget:
-    """Members that fit into the time, and whether there is time to compare their options."""
-
-    members: list[Member]
-    allows_trials: bool
-
-
-def seconds_per_tree(forest: ForestMember, trainer: FoldTrainer) -> float:
+def seconds_per_tree(forest: Member, trainer: Trainer) -> float:
     """Time that a tree of all rows takes, measured on a few trees."""
     n_trees = 2 * job_count(trainer.n_jobs, forest.n_trees)
     trial = forest.with_parameters(n_estimators=n_trees)
-    job = LayerJob(
-        LayerInput(trainer.feature_columns),
-        [Split(trainer.all_rows, None)],
-        trainer.seeds.entropy_for(Purpose.TIMED_TREES),
-        "a few trees",
+    entropy = trainer.seeds.entropy_for(Purpose.TIMED_TREES)
+    job = Job(
+        splits=[Split(trainer.all_rows, None)],
+        entropy_of=one_stream(entropy),
+        aggregator=trainer.mean_of_folds,
+        description="a few trees",
     )
     start = monotonic()
-    trainer.grow_all([trial], job)
+    for _, fits in fit_all({0: trial}, trainer, job):
+        list(fits)
     return (monotonic() - start) / n_trees
 
 
-def fit_into_time(members: list[Member], trainer: FoldTrainer, report: FitReport) -> TimeBudget:
+def fit_into_time(
+    members: list[Member], trainer: Trainer, report: FitReport
+) -> tuple[list[Member], bool]:
     """Reduce the forests and their trees to the number that fits into the time.
 
-    Warns if the time suffices for less than a few trees of one forest.
+    Returns the members, and whether there is time to compare their options. Warns if the time
+    suffices for less than a few trees of one forest.
     """
     clock = trainer.clock
-    forests = [member for member in members if isinstance(member, ForestMember)]
+    forests = [member for member in members if member.n_trees]
     if not (clock.runs and forests):
-        return TimeBudget(members, allows_trials=True)
+        return members, True
     seconds = seconds_per_tree(forests[0], trainer)
     n_trees_in_time = _FOREST_SHARE * max(0.0, clock.left) / seconds
     n_forests_per_member = len(trainer.folds) + trainer.task.refit_tree_factor
@@ -87,10 +82,10 @@ def fit_into_time(members: list[Member], trainer: FoldTrainer, report: FitReport
         for member in members
         if not member.n_trees or member.name in by_name
     ]
-    return TimeBudget(members_in_time, _TRIAL_SHARE * n_trees_in_time > _TREES_OF_TRIALS)
+    return members_in_time, _TRIAL_SHARE * n_trees_in_time > _TREES_OF_TRIALS
 
 
-def _with_share_of_trees(forest: ForestMember, share: float) -> ForestMember:
+def _with_share_of_trees(forest: Member, share: float) -> Member:
     n_trees = max(_MIN_TREES, int(share * forest.n_trees))
     n_trees = min(n_trees, forest.n_trees)
     return forest.with_parameters(n_estimators=n_trees)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any
 
 from mddf._base.validation import is_list
 
@@ -14,68 +14,9 @@ def is_named(member: Any) -> bool:
     return isinstance(member, tuple) and len(member) == 2 and isinstance(member[0], str)
 
 
-class HoldsMembers:
-    """Mixin that makes named members of a list, and their parameters, parameters of the estimator.
-
-    A member is set by its name, and its parameters by the name and two underscores: ``lr`` and
-    ``lr__C`` of ``("lr", LogisticRegression())``.
-
-    The mixin must come before scikit-learn's classes in the bases of an estimator.
-    """
-
-    _member_list: ClassVar[str]  # name of the parameter
-
-    def _named_members(self) -> list[tuple[str, Any]]:
-        members = getattr(self, self._member_list)
-        return list(filter(is_named, members)) if is_list(members) else []
-
-    def get_params(self, deep: bool = True) -> dict[str, object]:
-        """Get the parameters by name.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Whether members and their parameters are included.
-
-        Returns
-        -------
-        dict
-        """
-        params = super().get_params(deep=deep)  # type: ignore[misc]
-        if deep:
-            for name, member in self._named_members():
-                params.setdefault(name, member)  # fit refuses the name of another parameter
-                if hasattr(member, "get_params") and not isinstance(member, type):
-                    inner = member.get_params(deep=True).items()
-                    params.update({f"{name}__{key}": value for key, value in inner})
-        return params
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, members and their parameters.
-
-        Parameters
-        ----------
-        **params : dict
-            Values by the names of `get_params`.
-
-        Returns
-        -------
-        self
-        """
-        if self._member_list in params:  # other parameters may be of its members
-            setattr(self, self._member_list, params.pop(self._member_list))
-        own = self._get_param_names()  # type: ignore[attr-defined]
-        replaced = {name for name, _ in self._named_members() if name in params.keys() - own}
-        if replaced:
-            members = [
-                (member[0], params[member[0]])
-                if is_named(member) and member[0] in replaced
-                else member
-                for member in getattr(self, self._member_list)
-            ]
-            setattr(self, self._member_list, members)
-        params = {name: value for name, value in params.items() if name not in replaced}
-        return super().set_params(**params)  # type: ignore[misc]
+def named_members(members: Any) -> list[tuple[str, Any]]:
+    """Entries of a list that are pairs of a name and a member; none if it is no list."""
+    return list(filter(is_named, members)) if is_list(members) else []
 
 
 def split_names(

@@ -23,6 +23,7 @@ from mddf._base.parallel import (
     stopped_at,
     stopped_on_error,
 )
+from mddf._base.serialization import register_serializable
 from mddf._binning.binned_table import BinnedTable, received_table, shared_table
 from mddf._core import Cancel, Cancelled, HeldOut, ValueTarget
 from mddf._core import ClassTarget as ClassTarget
@@ -75,6 +76,7 @@ class TreeJob:
     keep: bool = True
 
 
+@register_serializable("growth result")
 @dataclass
 class GrowthResult:
     """Trees of a job and their predictions of the held-out rows.

@@ -44,9 +44,9 @@ class BandMarginLoss:
     Notes
     -----
     Margins of a cascade are at most 1, where the upper branch is never reached: the band then
-    begins at the target margin 1 - theta, and confident samples have no loss at all. The methods
-    `sample_factors` and `coefficients` have the signature of the callables of
-    :class:`mddf.MDDFClassifier`, which then boosts by this loss.
+    begins at the target margin 1 - theta, and confident samples have no loss at all. A cascade
+    boosts by this loss with `coefficients` as `alpha` of :class:`mddf.MDDFClassifier`, and
+    `sample_factors` in a rule.
 
     Source: S.-H. Lv, L. Yang and Z.-H. Zhou, "Forest representation learning guided by margin
     distribution", arXiv:1905.03052v1, 2019.
@@ -55,10 +55,14 @@ class BandMarginLoss:
     --------
     >>> from mddf import MDDFClassifier
     >>> from mddf.analysis import BandMarginLoss
+    >>> from mddf.rules import LayerRules
     >>> loss = BandMarginLoss(theta=0.2, mu=0.1)
     >>> [round(value, 4) for value in loss.value([0.0, 0.5, 1.0, 2.0]).tolist()]
     [1.0, 0.1406, 0.0, 0.0444]
-    >>> model = MDDFClassifier(alpha=loss.coefficients, reweighting=loss.sample_factors)
+    >>> def reweighting(view):
+    ...     return loss.sample_factors(view.margins, view.alphas, view.sample_weight)
+    >>> rules = LayerRules(reweighting=reweighting, redraw=True)
+    >>> model = MDDFClassifier(alpha=loss.coefficients, rules=rules)
     """
 
     theta: float = 0.2
@@ -106,7 +110,7 @@ class BandMarginLoss:
         alphas: ArrayLike,
         sample_weight: ArrayLike | None = None,
     ) -> NDArray[np.float64]:
-        """Compute factors of the samples' weights, for ``MDDFClassifier(reweighting=...)``.
+        """Compute factors of the samples' weights, for the rule `reweighting` of `LayerRules`.
 
         Parameters
         ----------

@@ -63,7 +63,6 @@ def with_layers(source, seed, *, max_train, share, n_estimators, n_layers, n_job
     split = data.split(source, seed, max_train, share)
     budget = models.Budget(n_estimators, n_layers)
     model = models.build(models.METHODS["mddf"], seed, budget=budget, n_jobs=n_jobs)
-    model.set_params(transform_layers="all")
     numbers = data.to_numbers().fit(split.X)
     layers = model.fit_transform(split.X, split.y), model.transform(split.X_test)
     both = [np.hstack([numbers.transform(X), features])

@@ -27,10 +27,9 @@ from _lab.study import Study
 from mddf.analysis import log_n_trees, margin_distribution_bound
 
 SETTINGS = [
-    "gcforest", "mddf", "strength=0.5", "strength=1", "reweighting=None", "reweighting=weights",
-    "reweighting=weights+strength=1", "augmentation=mean", "augmentation=per-forest",
-    "alpha=mean-margin", "target_margin=0.7", "target_margin=0.98", "mu=0.01", "depth_step=8",
-    "depth_step=4", "cv=10", "cv=20", "cv=oob",
+    "gcforest", "mddf", "strength=0", "strength=0.5", "strength=1", "augmentation=mean",
+    "augmentation=per-forest", "alpha=mean-margin", "target_margin=0.7", "target_margin=0.98",
+    "mu=0.01", "depth_step=8", "depth_step=4", "cv=10", "cv=20", "cv=oob",
 ]  # fmt: skip
 # Trees of small depth do not learn all training rows in the first layer: with them, the training
 # accuracy grows over the layers, as in the paper's Figure 8.

@@ -35,6 +35,7 @@ from _lab.conditions import DATASETS, describe_layers, split_under
 from _lab.study import Study
 
 from mddf import MDDFClassifier
+from mddf.rules import LayerRules
 
 CONDITIONS = ("clean", "flipped", "small")
 # Grids of the paper.
@@ -60,17 +61,17 @@ def last_layer(margins_by_layer, alphas, sample_weight):
     return np.append(np.zeros(margins_by_layer.shape[1] - 1), 1.0)
 
 
-def near_zero(margins_by_layer, alphas, sample_weight):
+def near_zero(view):
     """Return factors that are largest for samples between two classes; not in the paper."""
     # Rounding can bring the size of a margin slightly above 1.
-    return np.maximum(1 - np.abs(margins_by_layer @ alphas / alphas.sum()), 0)
+    return np.maximum(1 - np.abs(view.margins @ view.alphas / view.alphas.sum()), 0)
 
 
 REWEIGHTINGS = {
-    "none": {"reweighting": None},
-    "0.25": {"reweighting": "resample", "strength": 0.25},
-    "1": {"reweighting": "resample", "strength": 1.0},
-    "near-zero": {"reweighting": near_zero},
+    "none": {"strength": 0.0},
+    "0.25": {"strength": 0.25},
+    "1": {"strength": 1.0},
+    "near-zero": {"rules": LayerRules(reweighting=near_zero, redraw=True)},
 }
 COMBINATIONS = {
     "simplex": "simplex",

@@ -34,6 +34,14 @@ def variance_ratio(X, y) -> float:
     return float(np.square(X - means).sum() / between) if between > 0 else float("inf")
 
 
+def boosted_features(model, vectors):
+    """The paper's f_t: sums of the layers' mean vectors, by the coefficients after layer t."""
+    shape = len(vectors), model.n_layers_, -1, len(model.classes_)
+    means = vectors.reshape(shape).mean(axis=2)
+    alphas = [stage.alphas for stage in model._fitted.stages]
+    return [(means[:, : len(a)] * a[:, None]).sum(axis=1) for a in alphas]
+
+
 def cell(options, set, method, seed):
     """Return embeddings, labels and ratios of both parts; lists begin with the raw features."""
     split = data.split(data.Source(set, options.data_home), seed)
@@ -42,8 +50,6 @@ def cell(options, set, method, seed):
         method,
         seed,
         early_stopping=False,
-        transform_layers="all",
-        transform_forests="boosted",
     )
     numbers = data.to_scaled().fit(split.X)
     layers = {
@@ -52,8 +58,7 @@ def cell(options, set, method, seed):
     }
     random, parts = np.random.default_rng(seed), {}
     for part, X, y in (("train", split.X, split.y), ("test", split.X_test, split.y_test)):
-        n_layers = layers[part].shape[1] // len(model.classes_)
-        features = [numbers.transform(X), *np.split(layers[part], n_layers, axis=1)]
+        features = [numbers.transform(X), *boosted_features(model, layers[part])]
         rows = np.sort(random.permutation(len(y))[: options.rows])
         # The columns of two classes have one direction. In a start by PCA, rounding would choose
         # the second one.

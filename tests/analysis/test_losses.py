@@ -8,6 +8,7 @@ from sklearn.datasets import load_iris
 
 from mddf import MDDFClassifier
 from mddf.analysis import BandMarginLoss, odm_objective
+from mddf.rules import LayerRules
 
 THETAS = st.floats(0, 0.9)
 MUS = st.floats(0.01, 1)
@@ -79,7 +80,9 @@ def test_a_cascade_boosts_by_the_loss():
         n_layers=3,
         early_stopping=False,
         alpha=loss.coefficients,
-        reweighting=loss.sample_factors,
+        rules=LayerRules(
+            reweighting=lambda view: loss.sample_factors(view.margins, view.alphas), redraw=True
+        ),
         random_state=0,
     ).fit(X, y)
     assert len(model.alphas_) == 3

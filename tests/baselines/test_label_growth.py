@@ -23,8 +23,8 @@ def test_growth_like_the_twin(name, seed):
     drawn = [q * y + (1 - q) * rng.random((2, 24, 4)) for q in quality]
     inputs = []
 
-    def grow_layer(trainer, members, job, aggregator):
-        layer, _ = real_grow_layer(trainer, members, job, aggregator)
+    def grow_layer(trainer, members, job):
+        layer, _ = real_grow_layer(trainer, members, job)
         inputs.append(job.layer_input.columns)
         return layer, list(drawn[len(inputs) - 1])
 

@@ -49,14 +49,13 @@ RELEVANT = {
     "strides": {"windows": [2]},
     "target_margin": {"n_layers": 2},
     "tol": {"n_layers": 2},
-    "transform_layers": {"n_layers": 2},
 }
 WEIGHTED = [
     *MODELS,
     RandomForestClassifier(3, max_samples=1.0, class_weight="balanced", random_state=0),
     RandomForestClassifier(3, class_weight="balanced_subsample", oob_score=True, random_state=0),
     RandomForestClassifier(3, bootstrap=False, min_weight_fraction_leaf=0.1, random_state=0),
-    MDDFClassifier(2, n_estimators=2, cv="oob", reweighting="weights", random_state=0),
+    MDDFClassifier(2, n_estimators=2, cv="oob", strength=0, random_state=0),
     MDDFClassifier(2, n_estimators=2, class_weight="balanced", scoring=None, random_state=0),
     MDDFClassifier(2, forests=[LogisticRegression()], cv=2, scoring="accuracy", random_state=0),
     MultiGrainedScanner([2], n_estimators=2, max_windows=0.5, cv=2, class_weight="balanced"),

@@ -150,7 +150,9 @@ def test_all_parts_and_estimators_are_among_the_fits():
         if f"{package}.{name}" in skops_types() and name != "TimeOrder"  # a parameter
     }
     assert estimators == {type(model) for model, *_ in FITS.values()} & estimators
-    assert set().union(*(words(fit(name)[0]) for name in FITS)) == set(serialization._types)
+    only_in_checkpoints = {"growth result", "layer of labels"}
+    stored = set().union(*(words(fit(name)[0]) for name in FITS))
+    assert stored == set(serialization._types) - only_in_checkpoints
 
 
 # Single parts, such as values of public attributes.
@@ -164,9 +166,7 @@ def test_checkpoints(tmp_path):
         files = sorted(folder.iterdir())
         assert files
         for file in files:
-            data = archived(file.read_bytes())
-            assert b'"format": "' in data
-            assert not private_names(data)
+            assert not private_names(file.read_bytes())
 
 
 # Other public things.

@@ -21,7 +21,7 @@ from matplotlib import pyplot  # noqa: E402
 @pytest.mark.parametrize("Cascade", [MDDFClassifier, GCForestClassifier])
 def test_layers(Cascade):
     X = number_table()
-    model = Cascade(6, n_estimators=2, cv=2, n_iter_no_change=1, random_state=0)
+    model = Cascade(6, n_estimators=2, cv=2, random_state=0)
     model.fit(X, labels_of(X))
     display = LayersDisplay.from_estimator(model)
     scores, margins, alphas = display.axes_

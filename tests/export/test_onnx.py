@@ -33,7 +33,7 @@ MODELS = {
     "mddf": MDDFClassifier(3, **CASCADE),
     "mean": MDDFClassifier(2, augmentation="mean", alpha="mean-margin", **CASCADE),
     "stacking": MDDFClassifier(2, structure="stacking", **CASCADE),
-    "grains": MDDFClassifier(2, grains=[[0, 1, 4], [1, 2, 3]], **CASCADE),
+    "grains": GCForestClassifier(2, grains=[[0, 1, 4], [1, 2, 3]], **CASCADE),
     "gcforest": GCForestClassifier(2, **CASCADE),
     "refit": MDDFClassifier(2, refit=True, **CASCADE),
 }

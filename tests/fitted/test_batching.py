@@ -34,7 +34,7 @@ MODELS = {
     "forest": RandomForestClassifier(5, random_state=0),
     "regressor": RandomForestRegressor(5, keep_targets=3, random_state=0),
     "outputs": CompletelyRandomForestRegressor(5, keep_targets=2, random_state=0),
-    "mddf": MDDFClassifier(3, calibrate=True, transform_layers="all", **LAYERS),
+    "mddf": MDDFClassifier(3, calibrate=True, **LAYERS),
     "gcforest": GCForestClassifier(2, forests=["random", LogisticRegression()], **LAYERS),
     "deep": DeepForestClassifier(**LAYERS),
     "boosted": GradientBoostingClassifier(max_iter=5, random_state=0),

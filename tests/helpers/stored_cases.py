@@ -87,8 +87,7 @@ def _cascades():
         "refit": {"refit": True, "calibrate": True},
         "out-of-bag": {"cv": "oob"},
         "others": {"forests": other_cascades},
-        "scorer": {"scoring": make_scorer(accuracy_score), "transform_layers": "all"},
-        "grains": {"grains": [slice(0, 3), [2, 3]]},
+        "scorer": {"scoring": make_scorer(accuracy_score)},
     }
     for Cascade in (MDDFClassifier, GCForestClassifier):
         for name, options in variations.items():

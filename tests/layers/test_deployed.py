@@ -8,9 +8,6 @@ from sklearn.metrics import log_loss
 
 from mddf import MDDFClassifier, cost
 
-STOPPING = SMALL | {"early_stopping": True, "n_layers": 4}
-
-
 @pytest.fixture
 def data():
     return small_data()
@@ -32,8 +29,7 @@ def same_fit(model, other, but=()):
 @both
 def test_a_refit_learns_the_same_and_is_smaller(Cascade, data):
     X, y, new, _ = data
-    options = SMALL | {"transform_layers": "all"}
-    folds, refit = Cascade(**options), Cascade(**options, refit=True)
+    folds, refit = Cascade(**SMALL), Cascade(**SMALL, refit=True)
     features = [model.fit_transform(X, y) for model in (folds, refit)]
     np.testing.assert_array_equal(*features)
     same_fit(folds, refit)
@@ -93,38 +89,3 @@ def test_calibration_pays_and_follows_the_weights(data):
     one_class = sure.fit(X, np.full(len(y), "red"))
     assert one_class.exponent_ == 1
     np.testing.assert_allclose(one_class.predict_proba(new), 1)
-
-
-# Few layers
-
-
-@pytest.mark.parametrize("scoring", ["margin-ratio", "neg_log_loss"])
-@both
-def test_fewest_layers_are_the_first_of_the_best(Cascade, scoring, data):
-    X, y, new, _ = data
-    few, best = (
-        Cascade(**STOPPING, keep_layers=keep, scoring=scoring).fit(X, y)
-        for keep in ("fewest", "best")
-    )
-    same_fit(few, best, but=["alphas_", "oof_probabilities_"])
-    n = few.n_layers_
-    assert n <= best.n_layers_
-    if n < best.n_layers_:
-        reason = f"within the error of the best score (layer {best.n_layers_})"
-        assert few.stop_reason_.endswith(f"kept {n} of {len(few.margins_)} layers, {reason}")
-    # They are the same layers as if there had never been more.
-    options = STOPPING | {"n_layers": n, "early_stopping": False}
-    alone = Cascade(**options, scoring=scoring).fit(X, y)
-    np.testing.assert_array_equal(few.predict_proba(new), alone.predict_proba(new))
-    np.testing.assert_array_equal(few.oof_probabilities_, alone.oof_probabilities_)
-    np.testing.assert_array_equal(few.alphas_, alone.alphas_)
-
-
-def test_noise_needs_one_layer():
-    rng = np.random.default_rng(0)
-    X, y = rng.random((300, 4)), rng.integers(0, 2, 300)
-    kept = MDDFClassifier(**STOPPING, keep_layers="fewest", scoring="accuracy").fit(X, y)
-    assert kept.n_layers_ == 1
-    groups = np.arange(300) // 3
-    kept = MDDFClassifier(**STOPPING, keep_layers="fewest").fit(X, y, groups=groups)
-    assert kept.n_layers_ <= 3

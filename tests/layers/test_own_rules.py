@@ -1,4 +1,4 @@
-"""Coefficients and sample weights by functions of the user."""
+"""Coefficients by functions of the user."""
 
 import pickle
 
@@ -17,28 +17,19 @@ def mean_margin(margins, alphas, sample_weight):
     return np.append(alphas, 0.5 * np.log1p(2 * g / (1 - g)))
 
 
-def losses(margins, alphas, sample_weight):
-    z = sum(column * alpha for column, alpha in zip(margins.T, alphas, strict=True))
-    z = z / alphas.sum()
-    return (z - 0.9) ** 2 * np.where(z <= 0.9, 1 / 0.9**2, 0.1 / (1 - 0.9) ** 2)
-
-
 def fit(weights=None, **parameters):
     X, y = three_classes()
     return MDDFClassifier(**OPTIONS, **parameters).fit(X, y, weights)
 
 
-@pytest.mark.parametrize("how", ["resample", "weights"])
 @pytest.mark.parametrize("weights", [None, np.random.default_rng(0).integers(0, 3, 300)])
-def test_the_papers_rules_as_functions(how, weights):
+def test_the_mean_margin_as_a_function(weights):
     X, _ = three_classes()
-    by_name = fit(weights, alpha="mean-margin", reweighting=how, strength=1)
-    own = fit(weights, alpha=mean_margin, reweighting=(how, losses))
+    by_name = fit(weights, alpha="mean-margin", strength=1)
+    own = fit(weights, alpha=mean_margin, strength=1)
     np.testing.assert_allclose(own.alphas_, by_name.alphas_, rtol=1e-12)
     np.testing.assert_allclose(own.weights_, by_name.weights_, rtol=1e-4, atol=1e-9)
     np.testing.assert_allclose(own.predict_proba(X), by_name.predict_proba(X), atol=1e-9)
-    mixed = fit(weights, alpha=mean_margin, reweighting=how, strength=1)
-    np.testing.assert_allclose(mixed.weights_, by_name.weights_, rtol=1e-4, atol=1e-9)
 
 
 def test_arguments_of_rule_functions():
@@ -49,7 +40,7 @@ def test_arguments_of_rule_functions():
         calls.append((margins.shape, len(alphas), len(sample_weight)))
         return np.ones(margins.shape[1])
 
-    model = fit(alpha=rule, reweighting=lambda margins, alphas, _: alphas.sum() + margins[:, 0])
+    model = fit(alpha=rule)
     assert calls == [((300, n), n - 1, 300) for n in (1, 2, 3)]
     assert model.alphas_.tolist() == [1, 1, 1]
     np.testing.assert_array_equal(model.weights_.sum(axis=1).round(12), 1)
@@ -57,9 +48,18 @@ def test_arguments_of_rule_functions():
 
 def test_models_with_functions_are_cloned_and_pickled():
     X, y = three_classes()
-    model = clone(MDDFClassifier(alpha=mean_margin, reweighting=losses, **OPTIONS)).fit(X, y)
+    model = clone(MDDFClassifier(alpha=mean_margin, **OPTIONS)).fit(X, y)
     loaded = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+def test_checkpoints_go_on_with_functions(tmp_path):
+    X, _ = three_classes()
+    model = fit(alpha=mean_margin, checkpoint=tmp_path)
+    again = fit(alpha=mean_margin, checkpoint=tmp_path)
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    with pytest.raises(ValueError, match="checkpoint"):
+        fit(alpha="mean-margin", checkpoint=tmp_path)
 
 
 def test_invalid_coefficients():
@@ -82,11 +82,11 @@ def test_invalid_coefficients():
             fit(alpha=lambda *_, value=coefficient: value)
 
 
-def test_invalid_factors():
-    for value in [-1.0, np.nan, np.inf, 0.0, 1e308, None, "a"]:
-        with pytest.raises(
-            ValueError, match=r"^reweighting must give .*factors, one of each sample"
-        ):
-            fit(reweighting=lambda margins, *_, value=value: [value] * len(margins))
-        with pytest.raises(ValueError, match=r"^reweighting must give 300 factors.*got"):
-            fit(reweighting=lambda *_: [1.0, 2.0])
+def test_unknown_rules():
+    for parameters, message in [
+        ({"alpha": OPTIONS}, "'alpha' parameter"),
+        ({"alpha": dict}, "alpha must not be a class"),
+        ({"alpha": lambda margins: margins[0]}, "alpha cannot be used: .*argument"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=message):
+            fit(**parameters)

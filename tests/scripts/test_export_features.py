@@ -47,7 +47,7 @@ def test_tables_and_their_columns(script, tmp_path, table):
     test.iloc[0, test.columns.get_loc("colour")] = "green"  # not seen in training
     test.to_csv(tmp_path / "new.csv", index=False)
     arguments = f"--csv {path} --target kind --drop id --test-csv {tmp_path / 'new.csv'} --quick"
-    arguments += " --estimator gcforest --layers all --forests each --raw --format csv"
+    arguments += " --estimator gcforest --raw --format csv"
     export(script, f"{arguments} --out {tmp_path}")
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     train, test = (pd.read_csv(tmp_path / f"{part}.csv") for part in ("train", "test"))
@@ -62,7 +62,7 @@ def test_tables_and_their_columns(script, tmp_path, table):
 @pytest.mark.parametrize("estimator", ["gcforest", "deepforest"])
 def test_export_of_leaves(script, tmp_path, table, estimator):
     path, frame = table
-    arguments = f"--estimator {estimator} --representation leaves --layers 1 --out {tmp_path}/out"
+    arguments = f"--estimator {estimator} --representation leaves --layer 1 --out {tmp_path}/out"
     export(script, f"--csv {path} --target kind --quick {arguments}")
     manifest = json.loads((tmp_path / "out/manifest.json").read_text())
     train = sparse.load_npz(tmp_path / "out/train.npz")
