@@ -14,8 +14,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
-from mddf.rules import LayerRules, OwnClassReweighting
 from mddf import MDDFClassifier, RandomForestClassifier
+from mddf.rules import LayerRules, OwnClassReweighting
 
 OPTIONS = [
     {},

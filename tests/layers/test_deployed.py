@@ -8,6 +8,7 @@ from sklearn.metrics import log_loss
 
 from mddf import MDDFClassifier, cost
 
+
 @pytest.fixture
 def data():
     return small_data()
