@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from mddf._schema.format import Format, TableError
-from mddf._schema.source import read_source
+from mddf._schema.source import read_blocks, read_source
 
 ROWS = ["1,a,2,.5", "2,b,1,.25", "3,a,0,1.5"]
 HEADER = "age,kind,kids,score"
@@ -47,6 +47,20 @@ def test_names_stay_with_their_columns(write):
         path = write(*lines)
         assert cells(path) == plain
         assert cells(path, columns=["kids", "other"]) == {"kids": plain["kids"]}
+
+
+def test_blocks_hold_the_same_cells(tmp_path):
+    table = pd.DataFrame({"code": range(500), "text": [f'"{i}",\nstop' for i in range(500)]})
+    for name in ("t.csv", "t.csv.gz", "t.parquet"):
+        path = tmp_path / name
+        table.to_parquet(path) if name == "t.parquet" else table.to_csv(path, index=False)
+        whole = read_source(path)
+        blocks = list(read_blocks(path, block_rows=64, block_bytes=2000))
+        assert len(blocks) > 2
+        for column, texts in whole.cells.items():
+            assert [x for b in blocks for x in b.cells[column].to_pylist()] == texts.to_pylist()
+        # Positions refer to the file.
+        assert blocks[-1].place(blocks[-1].n_rows - 1) == whole.place(499)
 
 
 def test_ragged_rows_are_refused_with_their_line(write):
