@@ -52,7 +52,7 @@ from mddf._input.target_copies import TargetCopies
 from mddf._resampling.folds import check_groups
 from mddf._resampling.sampling import RowGroups, canonical_order, plan_sampling, row_hashes
 from mddf._targets.kernel_targets import Classes
-from mddf._targets.target_validation import check_weights
+from mddf._targets.target_validation import check_weights, plain_array
 from mddf._targets.weights import RowWeights
 from mddf._trees import grower, predictor
 from mddf._trees.arrays import TreeBlock
@@ -155,7 +155,7 @@ class Forest(TableEstimator, Generic[TargetT]):
                 binned = binner.recode(table)
             else:
                 binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
-                copies = TargetCopies(y, are_classes=is_classifier(self))
+                copies = TargetCopies(plain_array(y, "y"), are_classes=is_classifier(self))
                 warnings = TableWarnings(table, weights, copies, has_groups=groups is not None)
                 binned = binner.fit_transform(table, weights, warnings=warnings)
             rows = TrainingRows(binned, target, weights, group_numbers)

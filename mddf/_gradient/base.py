@@ -73,7 +73,7 @@ from mddf._input.table_warnings import TableWarnings
 from mddf._input.target_copies import TargetCopies
 from mddf._resampling.folds import ask_for_groups, gives_folds, group_numbers
 from mddf._resampling.time_order import X_for_splitter, time_column
-from mddf._targets.target_validation import all_weights
+from mddf._targets.target_validation import all_weights, plain_array
 
 if TYPE_CHECKING:
     from typing import Self
@@ -324,7 +324,7 @@ class GradientBoosting(BoostingParameters, TableEstimator):
         warnings = TableWarnings(
             table,
             weights,
-            TargetCopies(y, are_classes=is_classifier(self)),
+            TargetCopies(plain_array(y, "y"), are_classes=is_classifier(self)),
             has_groups=has_groups,
             warns_of_time=bool(self.early_stopping),
         )

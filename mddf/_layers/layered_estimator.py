@@ -34,7 +34,7 @@ from mddf._layers.seeds import Seeds
 from mddf._members.composition import is_named, named_members
 from mddf._resampling.folds import ask_for_groups, gives_folds
 from mddf._resampling.time_order import X_for_splitter, time_column
-from mddf._targets.target_validation import check_weights
+from mddf._targets.target_validation import check_weights, plain_array
 
 CONSTRAINTS: dict[str, Any] = {
     "n_layers": [COUNT],
@@ -275,7 +275,7 @@ class Layered(TransformerMixin, TableEstimator):
         warnings = TableWarnings(
             inputs.table,
             inputs.sample_weight,
-            TargetCopies(inputs.y, are_classes=is_classifier(self)),
+            TargetCopies(plain_array(inputs.y, "y"), are_classes=is_classifier(self)),
             has_groups=inputs.groups is not None or gives_folds(self.cv),
             warns_of_time=True,
         )

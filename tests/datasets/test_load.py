@@ -57,7 +57,7 @@ def test_as_frame_of_numbers(balance_home):
     assert load("iris", as_frame=True).X.shape == (150, 4)
 
 
-def test_without_pandas_and_pooch(tictactoe, balance_home):
+def test_without_pandas_and_pooch(balance_home):
     run(f"""
         import sys
         sys.modules["pandas"] = sys.modules["pooch"] = None
