@@ -51,6 +51,15 @@ def test_deeper_trees_match_enumeration(mode, seed, max_depth, slope):
         assert edge == pytest.approx(naive.tree_votes(leaves, g) @ g, abs=1e-10)
 
 
+def test_the_smaller_one_of_equally_good_trees_is_taken():
+    """The second split of the last layer gains as much as it costs."""
+    X = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]])
+    g = np.array([1, -0.25, -1, 0.125])
+    tree, _, edge = TreeSearch(X, 2, "layerwise", np.arange(-1, 9) / 16).best(g)
+    assert tree.size == 5
+    assert edge == 2.125
+
+
 @given(seeds)
 @settings(max_examples=100, deadline=None)
 def test_second_level_of_stumps_has_the_best_common_split(seed):
