@@ -163,6 +163,26 @@ def test_the_same_bits_of_wide_tables():
             assert_same(model, new)
 
 
+class Counted(LogisticRegression):
+    """Records how many rows it predicts at a time."""
+
+    n_rows: list = []
+
+    def predict_proba(self, X):
+        self.n_rows.append(len(X))
+        return super().predict_proba(X)
+
+
+def test_no_block_is_short():
+    """BLAS may round products of few rows otherwise."""
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    model = DeepForestClassifier(1, members=[Counted()], random_state=0).fit(X, X[:, 0] > 0)
+    with blocks_of(40):
+        Counted.n_rows.clear()
+        model.predict_proba(X)
+    assert set(Counted.n_rows) == {40, 60}
+
+
 def test_warnings_and_errors_are_of_the_whole_table():
     X = frame()
     model = MODELS["mddf"].fit(X, (X["number"] > 0).to_numpy())
