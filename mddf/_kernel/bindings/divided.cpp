@@ -10,9 +10,9 @@
 
 #include "bindings/call.hpp"
 #include "bindings/inputs.hpp"
-#include "forest/grow/class_block.hpp"
-#include "forest/grow/value_block.hpp"
+#include "forest/grow/blocks.hpp"
 #include "forest/split/divided_rows.hpp"
+#include "forest/split/node_values.hpp"
 #include "forest/split/shard_sums.hpp"
 
 namespace mddf {
@@ -202,28 +202,8 @@ void check_divided(const GrowOptions& options, const In<uint64_t, 1>& seeds, int
   check_range("most_copied", most_copied, kSmall, INT32_MAX);
 }
 
-// The stream of a tree after its draws.
-Random after_draws(uint64_t seed, int64_t n_draws) {
-  Random random(seed);
-  for (int64_t draw = 0; draw < n_draws; ++draw) random.next();
-  return random;
-}
-
 template <class Reader>
 using GrownBlock = std::tuple<std::unique_ptr<Reader>, Out<double, 2>>;
-
-// Grows a tree for each seed.
-template <class Grower, class Rows, class Trees>
-void grow_each(Grower& grower, Rows& rows, const Span<uint64_t>& seeds, int64_t n_draws,
-               const GrowOptions& options, Trees& trees, std::vector<double>& importances) {
-  for (int64_t t = 0; t < seeds.size; ++t) {
-    Random random = after_draws(seeds[t], n_draws);
-    grower.grow(rows, random, trees, importances.data() + t * trees.n_columns);
-    if (t == 0) reserve_times(trees.nodes, seeds.size);
-  }
-  if (options.prune > 0) drop_unused_leaves(trees);
-  trees.shrink();
-}
 
 template <class Reader, class Trees>
 GrownBlock<Reader> grown_trees(Trees trees, std::vector<double> importances, size_t n_trees) {
@@ -244,13 +224,9 @@ GrownBlock<TreeReader> grow_divided_classes(BinnedTable& table, int n_classes,
   data.target.n_classes = n_classes;
   PythonClassRows divided(std::move(rows), data, most_copied);
   std::vector<double> importances(seeds.shape(0) * data.bins.n_columns);
-  GrownTrees trees;
-  trees.n_classes = n_classes;
-  trees.n_columns = data.bins.n_columns;
-  without_gil(cancel, [&](Interrupt& interrupt) {
-    const auto grower =
-        std::make_unique<Grower<ClassRules<CountedSample, Gini>>>(data, options, interrupt);
-    grow_each(*grower, divided, as_span(seeds), n_draws, options, trees, importances);
+  GrownTrees trees = without_gil(cancel, [&](Interrupt& interrupt) {
+    return grow_divided(data, {options, as_span(seeds), n_draws, importances.data()}, divided,
+                        interrupt);
   });
   return grown_trees<TreeReader>(std::move(trees), std::move(importances), seeds.shape(0));
 }
@@ -268,19 +244,9 @@ GrownBlock<ValueTreeReader> grow_divided_values(BinnedTable& table, const GrowOp
   data.target = {targets.data(), 1, &scale};
   PythonValueRows divided(std::move(rows), data, most_copied, targets);
   std::vector<double> importances(seeds.shape(0) * data.bins.n_columns);
-  GrownValueTrees trees;
-  trees.n_outputs = 1;
-  trees.n_columns = data.bins.n_columns;
-  without_gil(cancel, [&](Interrupt& interrupt) {
-    const auto grow = [&](auto search) {
-      using Rules = ValueRules<NodeValues<true>, typename decltype(search)::type>;
-      const auto grower = std::make_unique<Grower<Rules>>(data, options, interrupt);
-      grow_each(*grower, divided, as_span(seeds), n_draws, options, trees, importances);
-    };
-    if (options.loss == Loss::kPoisson)
-      grow(std::common_type<ValueSearch<NodeValues<true>, Loss::kPoisson>>{});
-    else
-      grow(std::common_type<ValueSearch<NodeValues<true>>>{});
+  GrownValueTrees trees = without_gil(cancel, [&](Interrupt& interrupt) {
+    return grow_divided(data, {options, as_span(seeds), n_draws, importances.data()}, divided,
+                        interrupt);
   });
   return grown_trees<ValueTreeReader>(std::move(trees), std::move(importances), seeds.shape(0));
 }

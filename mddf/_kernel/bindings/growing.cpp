@@ -10,6 +10,8 @@
 
 #include "bindings/call.hpp"
 #include "bindings/inputs.hpp"
+#include "forest/grow/blocks.hpp"
+#include "forest/grow/row_counts.hpp"
 
 namespace mddf {
 namespace {
@@ -76,8 +78,10 @@ Grown<Target> grow(BinnedTable& table, const Target& target, const RowSampling& 
     if constexpr (std::is_same_v<Target, ClassLabels>)
       data.nonzero_rows = table.nonzero_rows(options, interrupt);
     data.guesses = CutGuesses(data.bins, data.columns, options.random_thresholds ? n_draws : 0);
-    return grow_block(data, options, rows, predicted, as_span(seeds),
-                      importances ? importance_sums.data() : nullptr, interrupt);
+    return grow_block(
+        data,
+        {options, rows, predicted, as_span(seeds), importances ? importance_sums.data() : nullptr},
+        interrupt);
   });
   Grown<Target> result;
   std::get<0>(result) = std::make_unique<typename Target::Reader>(std::move(grown));

@@ -10,8 +10,9 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/tree_reader.hpp"
-#include "forest/grow/class_block.hpp"
-#include "forest/grow/value_block.hpp"
+#include "common/interrupt.hpp"
+#include "forest/data/nonzero_rows.hpp"
+#include "forest/data/training.hpp"
 #include "gradient_boosting/columns.hpp"
 
 namespace mddf {

@@ -5,6 +5,9 @@
 
 namespace mddf {
 
+// Most samples of a node whose subtree is grown by forest/small.
+constexpr int64_t kSmall = 64;
+
 // A sample whose weight is a count (unit weights, bootstrap): sums are exact integers.
 struct CountedSample {
   using Weight = uint32_t;

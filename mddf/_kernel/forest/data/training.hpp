@@ -57,6 +57,15 @@ struct ClassTarget {
   int n_classes;
 };
 
+// Regression targets of all rows of the table: n_outputs integers per row, from -2^61 to 2^61.
+struct ValueTarget {
+  static constexpr int kBits = 61;
+  const int64_t* fixed;
+  int n_outputs;
+  const double* scale;              // by output: (its unit / largest unit) squared
+  const int32_t* labels = nullptr;  // as in NodeLabels, if all targets are 0 or 1
+};
+
 // Training data of a block of trees without the target ...
 struct TrainingData {
   BinMatrix matrix;
@@ -72,6 +81,7 @@ struct Training : TrainingData {
   Target target;
 };
 using TrainingSet = Training<ClassTarget>;
+using ValueTraining = Training<ValueTarget>;
 
 // Rows that trees are grown on, and their weights.
 struct Sampling {

@@ -1,4 +1,5 @@
-// Grows a block of regression trees on one set of rows.
+// Grows a block of regression trees on one set of rows. Included only by the source files that
+// instantiate it.
 #pragma once
 
 #include <algorithm>
@@ -8,22 +9,12 @@
 #include <stdexcept>
 #include <vector>
 
-#include "common/interrupt.hpp"
-#include "common/random.hpp"
-#include "common/reserve.hpp"
-#include "common/span.hpp"
 #include "forest/data/samples.hpp"
-#include "forest/data/training.hpp"
-#include "forest/grow/grower.hpp"
-#include "forest/grow/row_counts.hpp"
+#include "forest/grow/block_grower.hpp"
 #include "forest/grow/value_rules.hpp"
-#include "forest/predict/walker.hpp"
-#include "forest/split/absolute_search.hpp"
 #include "forest/split/node_labels.hpp"
 #include "forest/split/node_values.hpp"
 #include "forest/split/value_search.hpp"
-#include "forest/tree/pruning.hpp"
-#include "forest/tree/value_trees.hpp"
 
 namespace mddf {
 
@@ -37,37 +28,17 @@ inline int weight_exponent(double most, bool whole) {
 }
 
 template <class Node, class Search>
-class ValueBlockGrower {
- public:
-  ValueBlockGrower(const ValueBlockGrower&) = delete;
-  ValueBlockGrower(const ValueTraining& data, const GrowOptions& options, const Sampling& sampling,
-                   const HeldOut& held_out, Interrupt& interrupt)
-      : interrupt_(interrupt),
-        data_(data),
-        prunes_(options.prune > 0),
-        sampling_(sampling),
-        counts_(sampling_, data.matrix.n_rows, interrupt),
-        held_out_(held_out),
-        grower_(data, options, interrupt) {}
+class ValueBlock : public BlockGrower<ValueBlock<Node, Search>, ValueTraining> {
+  using Base = BlockGrower<ValueBlock, ValueTraining>;
+  using Base::block_, Base::counts_, Base::data_;
 
-  // Grows a tree for each seed. `importances` has a row of n_columns for each tree, or is null.
-  GrownValueTrees grow(const Span<uint64_t>& seeds, double* importances) {
-    GrownValueTrees trees;
-    trees.n_outputs = data_.target.n_outputs;
-    trees.n_columns = data_.bins.n_columns;
-    for (int64_t t = 0; t < seeds.size; ++t) {
-      Random random(seeds[t]);
-      take_samples(random);
-      grower_.grow(random, trees, importances ? importances + t * data_.bins.n_columns : nullptr);
-      if (held_out_.sums) predict_held_out(trees.view());
-      if (t == 0) {  // the other trees will have about the same size
-        reserve_times(trees.nodes, seeds.size);
-        reserve_times(trees.leaf_value, seeds.size);
-      }
-    }
-    if (prunes_) drop_unused_leaves(trees);
-    trees.shrink();
-    return trees;
+ public:
+  ValueBlock(const ValueTraining& data, const Block& block, Interrupt& interrupt)
+      : Base(data, block, interrupt), grower_(data, block.options, interrupt) {}
+
+  void grow_tree(Random& random, GrownValueTrees& trees, double* importances) {
+    take_samples(random);
+    grower_.grow(random, trees, importances);
   }
 
  private:
@@ -94,10 +65,10 @@ class ValueBlockGrower {
   }
 
   double weight_of(int64_t row) const {
-    return counts_[row] * (sampling_.weights ? sampling_.weights[row] : 1.0);
+    return counts_[row] * (block_.sampling.weights ? block_.sampling.weights[row] : 1.0);
   }
   int exponent_of_weights() const {
-    if (!sampling_.weights) return 0;
+    if (!block_.sampling.weights) return 0;
     double most = 0;
     bool whole = true;
     for (int64_t row = 0; row < data_.matrix.n_rows; ++row) {
@@ -108,32 +79,14 @@ class ValueBlockGrower {
     return weight_exponent(most, whole);
   }
 
-  void predict_held_out(const ValueTreesView& trees) {
-    walk_held_out(trees, held_out_, counts_, data_.matrix, walker_, interrupt_,
-                  [&](int64_t position, uint64_t leaf) {
-                    add_leaf_exactly(trees, leaf, held_out_.sums + 2 * position * trees.n_outputs);
-                  });
-  }
-
-  Interrupt& interrupt_;
-  const ValueTraining& data_;
-  const bool prunes_;
-  const Sampling sampling_;
-  RowCounts counts_;
-  Walker walker_;
-  const HeldOut held_out_;
   Grower<ValueRules<Node, Search>> grower_;
   std::vector<RowSample> all_samples_;  // the samples of every tree, if there is no bootstrap
 };
 
 template <class Node, class Search>
-GrownValueTrees grow_with(const ValueTraining& data, const GrowOptions& options,
-                          const Sampling& sampling, const HeldOut& held_out,
-                          const Span<uint64_t>& seeds, double* importances, Interrupt& interrupt) {
+GrownValueTrees grow_with(const ValueTraining& data, const Block& block, Interrupt& interrupt) {
   // 25 KB, for which the stack may have no room: then there would be no exception.
-  const auto grower = std::make_unique<ValueBlockGrower<Node, Search>>(data, options, sampling,
-                                                                       held_out, interrupt);
-  return grower->grow(seeds, importances);
+  return std::make_unique<ValueBlock<Node, Search>>(data, block, interrupt)->grow();
 }
 
 // Whether the total weight of a tree is a whole number of at most 31 bits, as NodeLabels requires.
@@ -155,34 +108,25 @@ inline bool counts_weights(const Sampling& sampling) {
   return n_rows * most <= INT32_MAX;
 }
 
-inline GrownValueTrees grow_block(const ValueTraining& data, const GrowOptions& options,
-                                  const Sampling& sampling, const HeldOut& held_out,
-                                  const Span<uint64_t>& seeds, double* importances,
-                                  Interrupt& interrupt) {
-  const bool one = data.target.n_outputs == 1;
-  const bool counts = data.target.labels && counts_weights(sampling);
-  const auto chosen = [&] {
-    using One = NodeValues<true>;
-    using Several = NodeValues<false>;
-    constexpr Loss entropy = Loss::kEntropy, poisson = Loss::kPoisson;
-    switch (options.loss) {
-      case Loss::kPoisson:
-        return one ? &grow_with<One, ValueSearch<One, poisson>>
-                   : &grow_with<Several, ValueSearch<Several, poisson>>;
-      case Loss::kEntropy:
-        return one      ? &grow_with<One, ValueSearch<One, entropy>>
-               : counts ? &grow_with<NodeLabels, ValueSearch<NodeLabels, entropy>>
-                        : &grow_with<Several, ValueSearch<Several, entropy>>;
-      case Loss::kAbsoluteError:
-        return one ? &grow_with<One, AbsoluteSearch<true>>
-                   : &grow_with<Several, AbsoluteSearch<false>>;
-      default:
-        return one      ? &grow_with<One, ValueSearch<One>>
-               : counts ? &grow_with<NodeLabels, ValueSearch<NodeLabels>>
-                        : &grow_with<Several, ValueSearch<Several>>;
-    }
-  }();
-  return chosen(data, options, sampling, held_out, seeds, importances, interrupt);
+// Trees whose leaves hold means. NodeLabels has the same bits as NodeValues in less time; the
+// Poisson deviance does without it.
+template <Loss kLoss>
+GrownValueTrees grow_values(const ValueTraining& data, const Block& block, Interrupt& interrupt) {
+  using One = NodeValues<true>;
+  using Several = NodeValues<false>;
+  if (data.target.n_outputs == 1)
+    return grow_with<One, ValueSearch<One, kLoss>>(data, block, interrupt);
+  if constexpr (kLoss != Loss::kPoisson)
+    if (data.target.labels && counts_weights(block.sampling))
+      return grow_with<NodeLabels, ValueSearch<NodeLabels, kLoss>>(data, block, interrupt);
+  return grow_with<Several, ValueSearch<Several, kLoss>>(data, block, interrupt);
+}
+
+template <Loss kLoss>
+GrownValueTrees grow_divided_by(const ValueTraining& data, const DividedBlock& block,
+                                DividedValueRows& rows, Interrupt& interrupt) {
+  using Node = NodeValues<true>;
+  return grow_on_divided<ValueRules<Node, ValueSearch<Node, kLoss>>>(data, block, rows, interrupt);
 }
 
 }  // namespace mddf

@@ -20,13 +20,12 @@
 #include "forest/data/bin_matrix.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/data/nonzero_rows.hpp"
+#include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
 #include "forest/split/column_pool.hpp"
 #include "forest/split/split.hpp"
 
 namespace mddf {
-
-constexpr int64_t kSmall = 64;
 
 #ifdef MDDF_AVX2
 

@@ -5,8 +5,7 @@
 // The best split has the largest sum of the scores of both sides. The gain of a split, multiplied
 // by the weight of the node, is this sum minus the score of the node.
 //
-// A new criterion is a struct with `term`, `side`, `pure` and `improve`; class_block.hpp chooses
-// it.
+// A new criterion is a struct with `term`, `side`, `pure` and `improve`; blocks.cpp chooses it.
 #pragma once
 
 #include <array>

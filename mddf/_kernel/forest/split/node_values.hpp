@@ -20,17 +20,6 @@
 
 namespace mddf {
 
-// Regression targets of all rows of the table: n_outputs integers per row, from -2^61 to 2^61.
-struct ValueTarget {
-  static constexpr int kBits = 61;
-  const int64_t* fixed;
-  int n_outputs;
-  const double* scale;              // by output: (its unit / largest unit) squared
-  const int32_t* labels = nullptr;  // as in NodeLabels, if all targets are 0 or 1
-};
-
-using ValueTraining = Training<ValueTarget>;
-
 // With kOneOutput, the number of outputs is a compile-time constant.
 template <bool kOneOutput>
 class NodeValues {

@@ -1,0 +1,10 @@
+#include "forest/grow/value_block.hpp"
+
+namespace mddf {
+
+template GrownValueTrees grow_values<Loss::kPoisson>(const ValueTraining&, const Block&,
+                                                     Interrupt&);
+template GrownValueTrees grow_divided_by<Loss::kPoisson>(const ValueTraining&, const DividedBlock&,
+                                                         DividedValueRows&, Interrupt&);
+
+}  // namespace mddf
