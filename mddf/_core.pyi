@@ -763,6 +763,7 @@ class BoostOptions:
         n_outputs: int = 1,
         slope_l2: float | None = None,
         newton_splits: bool = True,
+        histogram_bytes: int = 536870912,
     ) -> None: ...
     @property
     def linear_leaves(self) -> bool: ...

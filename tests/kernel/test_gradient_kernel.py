@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from gradient_cases import LOSSES, check_against_twin, grown, make_problem
+from gradient_cases import LOSSES, booster_of, check_against_twin, grown, make_problem
+
+from mddf import _core
 
 SEEDS = [3, 1]
 GROWTH = {
@@ -113,3 +115,53 @@ def test_counting_methods_and_vectors_change_nothing(loss, wide):
     for counting in ("walk", "histograms"):
         result, _ = grown(problem, range(20), counting=counting, wide_vectors=wide)
         assert all(np.array_equal(result[name], expected[name]) for name in expected)
+
+
+@pytest.mark.parametrize("way", ["histograms", "leaf-wise"])
+@pytest.mark.parametrize("options", [{}, {"max_features": 1}, {"subsample": 0.7}])
+def test_histograms_that_are_counted_again_give_the_same_trees(way, options):
+    growth = {**GROWTH[way], "max_leaf_nodes": 12}
+    problem = make_problem(3, n_rows=60, l2=1.0, **growth, **options)
+    counting = {"counting": way} if way != "leaf-wise" else {}
+    trees, _ = grown(problem, SEEDS, **counting)
+    few, _ = grown(problem, SEEDS, histogram_bytes=0, **counting)
+    for name, array in trees.items():
+        np.testing.assert_array_equal(few[name], array)
+
+
+@pytest.mark.slow
+def test_splits_of_small_gradients_among_many_rows_are_found():
+    # The sum of all gradients has 30 bits. Two large gradients, which cancel in all cells, leave
+    # less than half a unit to each of the others.
+    n_rows = 1 << 23
+    codes = np.zeros((n_rows, 1), np.uint8)
+    codes[n_rows // 2 :] = 1
+    noise = np.random.default_rng(0).integers(0, 200, (n_rows, 2), np.uint8)
+    noise[1] = noise[0]
+    table = _core.BinnedTable(
+        np.hstack([codes, noise]),
+        None,
+        np.arange(402, dtype=float),
+        np.array([0, 2, 202, 402]),
+        np.zeros(3, np.uint8),
+    )
+    rows = np.arange(n_rows, dtype=np.int32)
+    options = _core.BoostOptions("custom", symmetric=False, max_leaf_nodes=2)
+    booster = _core.GradientBooster(table, np.empty(0), None, rows, rows[:0], options)
+    gradient = np.where(codes == 1, 1.0, -1.0)
+    gradient[:2] = [[3 * n_rows * 64], [-3 * n_rows * 64]]
+    booster.set_gradients(gradient, np.ones_like(gradient))
+    booster.grow(np.zeros(1, np.uint64))
+    assert booster.trees()["column"].tolist() == [0]
+
+
+@pytest.mark.parametrize("way", ["histograms", "leaf-wise"])
+@pytest.mark.parametrize("loss, n_classes", [("squared_error", 2), ("softmax", 3), ("softmax", 6)])
+def test_rows_divided_among_threads_give_the_same_trees(loss, n_classes, way):
+    problem = make_problem(4, n_rows=30_000, loss=loss, n_classes=n_classes, **GROWTH[way])
+    counting = {"counting": way} if way != "leaf-wise" else {}
+    trees, _ = grown(problem, SEEDS, **counting)
+    booster = booster_of(problem, **counting)
+    booster.grow(np.asarray(SEEDS, np.uint64), team=_core.BoostTeam(3))
+    for name, array in booster.trees().items():
+        np.testing.assert_array_equal(trees[name], array)

@@ -126,7 +126,9 @@ n_outputs : int
 slope_l2 : float or None
     Penalty of the slopes of linear leaves, for positions from -1 to 1; None: constant leaves.
 newton_splits : bool
-    Whether second derivatives count in the scores of splits, or each row by its weight.)";
+    Whether second derivatives count in the scores of splits, or each row by its weight.
+histogram_bytes : int
+    Most memory of the histograms of a tree; others are counted again. Changes only the time.)";
 
 }  // namespace
 
@@ -137,7 +139,8 @@ BoostOptions::BoostOptions(const std::string& loss, int n_classes, bool symmetri
                            double category_smoothing, std::optional<In<int8_t, 1>> monotonic,
                            std::optional<In<uint8_t, 2>> interactions, const std::string& counting,
                            bool wide_vectors, double tweedie_power, int n_outputs,
-                           std::optional<double> slope_l2, bool newton_splits) {
+                           std::optional<double> slope_l2, bool newton_splits,
+                           int64_t histogram_bytes) {
   Options options;
   options.loss = loss_named(loss);
   options.n_classes = n_classes;
@@ -157,6 +160,8 @@ BoostOptions::BoostOptions(const std::string& loss, int n_classes, bool symmetri
   options.n_outputs = n_outputs;
   check(newton_splits || !monotonic, "newton_splits: expected with monotonic");
   options.newton_splits = newton_splits;
+  check_at_least("histogram_bytes", histogram_bytes, 0);
+  options.histogram_bytes = histogram_bytes;
   if (slope_l2) {
     check_positive("slope_l2", *slope_l2, false);
     check(!options.quantile_leaves(), "slope_l2: not with a loss whose leaves are quantiles");
@@ -194,7 +199,7 @@ void bind_boost_options(nb::module_& m) {
       .def(nb::init<const std::string&, int, bool, double, int, int, int64_t, double, int64_t,
                     double, int64_t, double, double, std::optional<In<int8_t, 1>>,
                     std::optional<In<uint8_t, 2>>, const std::string&, bool, double, int,
-                    std::optional<double>, bool>(),
+                    std::optional<double>, bool, int64_t>(),
            arg("loss"), nb::kw_only(), arg("n_classes") = 2, arg("symmetric") = true,
            arg("learning_rate") = 0.1, arg("max_depth") = 6, arg("max_leaf_nodes") = 31,
            arg("min_samples_leaf") = 1, arg("l2") = 0.0, arg("max_features") = INT32_MAX,
@@ -202,7 +207,8 @@ void bind_boost_options(nb::module_& m) {
            arg("category_smoothing") = 10.0, arg("monotonic").none().noconvert() = nb::none(),
            arg("interactions").none().noconvert() = nb::none(), arg("counting") = "cheaper",
            arg("wide_vectors") = true, arg("tweedie_power") = 1.5, arg("n_outputs") = 1,
-           arg("slope_l2").none() = nb::none(), arg("newton_splits") = true)
+           arg("slope_l2").none() = nb::none(), arg("newton_splits") = true,
+           arg("histogram_bytes") = Options().histogram_bytes)
       .def_prop_ro("linear_leaves", [](const BoostOptions& of) { return of.linear_leaves(); })
       .def_prop_ro("symmetric", [](const BoostOptions& of) { return of.options().symmetric; });
 }

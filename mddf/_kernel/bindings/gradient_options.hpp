@@ -19,7 +19,7 @@ class BoostOptions {
                double category_smoothing, std::optional<In<int8_t, 1>> monotonic,
                std::optional<In<uint8_t, 2>> interactions, const std::string& counting,
                bool wide_vectors, double tweedie_power, int n_outputs,
-               std::optional<double> slope_l2, bool newton_splits);
+               std::optional<double> slope_l2, bool newton_splits, int64_t histogram_bytes);
   const Options& options() const { return options_; }
   // Whether leaves are linear functions; the booster then needs positions of the codes.
   bool linear_leaves() const { return linear_leaves_; }

@@ -15,4 +15,13 @@ MDDF_INLINE void prefetch(const void* address) {
 #endif
 }
 
+// Prefetches memory that is needed soon into the first-level cache.
+MDDF_INLINE void prefetch_near(const void* address) {
+#if defined(__GNUC__) || defined(__clang__)
+  __builtin_prefetch(address, 0, 3);
+#else
+  (void)address;
+#endif
+}
+
 }  // namespace mddf

@@ -1,6 +1,7 @@
 #include "gradient_boosting/boost.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 #include <utility>
 
@@ -107,12 +108,32 @@ Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, cons
     if (options_.newton_splits) options_.split_l2 = options_.l2;
     options_.least_hessian *= unit;
   }
+  if (shards_.sum(static_cast<double>(train_.size())) >= kManyRows) set_rounding_keys(interrupt);
   any_held_out_ = shards_.sum(static_cast<double>(held_out_.size())) > 0;
   raw_ = initial_raw(start_, start, offset, train_);
   held_raw_ =
       initial_raw(start_, start, taken_rows(target.offset, options_.width(), held_out_), held_out_);
   grower_ =
       make_grower(columns_, options_, target.weights && !whole_weights_, target.weights != nullptr);
+}
+
+void Booster::set_rounding_keys(Interrupt& interrupt) {
+  rounds_at_random_ = true;
+  std::vector<uint64_t> hashes(train_.size());
+  const int target_width = options_.target_width();
+  for (size_t at = 0; at < y_.size(); ++at) {
+    uint64_t bits;
+    std::memcpy(&bits, &y_[at], sizeof bits);
+    uint64_t& hash = hashes[at / target_width];
+    hash = Random(hash ^ bits).next();
+  }
+  for (int c = 0; c < columns_.count(); ++c) {
+    interrupt.poll(4 * columns_.n_rows());
+    for (size_t i = 0; i < hashes.size(); ++i)
+      hashes[i] = Random(hashes[i] ^ columns_[c].codes[train_[i]]).next();
+  }
+  rounding_keys_.reserve(hashes.size());
+  for (const uint64_t hash : hashes) rounding_keys_.push_back(static_cast<uint32_t>(hash >> 32));
 }
 
 // Unit of the second derivatives. The penalty and the least hessian are multiplied by it, so that
@@ -172,10 +193,16 @@ bool Booster::grow(const uint64_t* seeds, const double* rates, int64_t n_seeds, 
     draw_rows(random, team);
     note_training_loss();
     if (!are_gradients_set_) set_gradients(team);
-    const Gradients gradients{
-        gradient_,        hessian_, largest_gradient_,
-        largest_hessian_, width,    {whole, total},
-        is_drawn_,        shards_,  options_.newton_splits ? nullptr : &weights_of_splits_};
+    const Gradients gradients{gradient_,
+                              hessian_,
+                              largest_gradient_,
+                              largest_hessian_,
+                              width,
+                              {whole, total},
+                              is_drawn_,
+                              shards_,
+                              options_.newton_splits ? nullptr : &weights_of_splits_,
+                              rounds_at_random_ ? &rounding_keys_ : nullptr};
     const GrownTree& grown = grower_->grow(gradients, random, team, interrupt);
     const LeafSums sums =
         LeafAdder(gradients, summed_weights_, grown.tree, options_.wide()).sums(team);

@@ -68,6 +68,7 @@ class Booster {
 
  private:
   double curvature_unit() const;
+  void set_rounding_keys(Interrupt& interrupt);
   void draw_rows(Random& random, Team& team);
   void set_gradients(Team& team);
   void add_to_raw(const Grown& tree, const LeafValues& values, Team& team);
@@ -113,6 +114,13 @@ class Booster {
   BoostedTrees trees_;
   std::vector<double> losses_, train_losses_;
   int64_t best_round_ = 0;
+  // If there are kManyRows: a hash of the codes and targets of each row. The sum of all absolute
+  // gradients has 30 bits, so that a gradient of 10^8 rows has 10 units on average, and small ones
+  // would be rounded to 0 in every round. They are then rounded up as often as their fraction says,
+  // by a hash of row and round. It depends neither on the order of the rows nor on shards.
+  static constexpr double kManyRows = 1 << 23;
+  bool rounds_at_random_ = false;  // the same for all shards
+  std::vector<uint32_t> rounding_keys_;
   bool any_held_out_ = false;  // in any shard
   bool watches_training_ = false;
   bool is_training_loss_due_ = false;  // whether `row_losses_` of a round must still be averaged

@@ -1,13 +1,12 @@
 // Growing the tree of one round, for any number of outputs.
 #pragma once
 
-#include <cmath>
 #include <memory>
-#include <vector>
 
-#include "gradient_boosting/leaf_wise.hpp"
+#include "common/interrupt.hpp"
+#include "common/random.hpp"
 #include "gradient_boosting/rounded.hpp"
-#include "gradient_boosting/symmetric.hpp"
+#include "gradient_boosting/tree.hpp"
 
 namespace mddf::gradient {
 
@@ -25,104 +24,15 @@ class Grower {
                                 Interrupt& interrupt) = 0;
 };
 
-// Grower that finds splits by sums of kWidth numbers.
-template <int kWidth, bool kCounted, int kOutputs>
-class GrowerOf : public Grower {
- public:
-  using ScorerOf = Scorer<kWidth, kCounted, kOutputs>;
-
-  GrowerOf(const Columns& columns, const Options& options, bool counts_rows)
-      : options_(options),
-        counts_rows_(counts_rows),
-        rounded_(columns.n_rows(), counts_rows, options.wide()),
-        symmetric_(
-            options.symmetric
-                ? std::make_unique<SymmetricGrower<kWidth, kCounted, kOutputs>>(columns, options)
-                : nullptr),
-        leaf_wise_(options.symmetric ? nullptr
-                                     : std::make_unique<LeafWiseGrower<kWidth, kCounted, kOutputs>>(
-                                           columns, options)) {}
-
-  const GrownTree& grow(const Gradients& of, Random& random, Team& team,
-                        Interrupt& interrupt) override {
-    rounded_.set(of, random, team);
-    const int lane = kWidth > 2 ? static_cast<int>(random.below(rounded_.lanes(of.width))) : 0;
-    if (!rounded_.any()) {
-      grown_ = {};
-      grown_.tree.leaf_of.assign(rounded_.rows().size(), 0);
-      grown_.tree.leaf_of_way.assign(1, 0);
-      grown_.tree.limits.resize(1);
-      return grown_;
-    }
-    const double smoothing =
-        options_.category_smoothing * rounded_.total().of[ScorerOf::kHessian] / of.times.total;
-    const Round<kWidth, kCounted, kOutputs> round{rounded_.rows(),
-                                                  rounded_.order(),
-                                                  rounded_.n_drawn(),
-                                                  rounded_.total(),
-                                                  scorer(of, team),
-                                                  smoothing,
-                                                  lane};
-    if (symmetric_)
-      symmetric_->grow(round, random, team, interrupt, grown_.tree);
-    else
-      leaf_wise_->grow(round, random, team, interrupt, grown_.tree);
-    const int scale = rounded_.scale(), hessian_scale = rounded_.hessian_scale();
-    grown_.value_unit = std::ldexp(1.0, hessian_scale - scale);
-    grown_.score_unit = std::ldexp(1.0, hessian_scale - 2 * scale);
-    return grown_;
-  }
-
- private:
-  ScorerOf scorer(const Gradients& of, Team& team) const {
-    ScorerOf scorer;
-    const double unit = std::ldexp(1.0, rounded_.hessian_scale());
-    scorer.monotonic = !options_.monotonic.empty();
-    scorer.l2 = options_.split_l2 * unit;
-    scorer.least_hessian =
-        options_.unit_splits() ? 1 : std::max(1, whole_above(options_.least_hessian * unit));
-    scorer.least_count =
-        static_cast<int32_t>(kCounted || (counts_rows_ && !of.times.of)
-                                 ? std::clamp<int64_t>(options_.min_samples_leaf, 1, INT32_MAX / 2)
-                                 : 1);
-    int exponent;
-    std::frexp(rounded_.most_score(of, scorer.least_hessian + scorer.l2, team), &exponent);
-    const int digits = scorer.monotonic ? 40 : 50;
-    scorer.rounding = std::ldexp(1.5, 52 + exponent - digits);
-    scorer.unit = std::ldexp(1.0, 30 - exponent);
-    return scorer;
-  }
-
-  static int whole_above(double x) { return static_cast<int>(std::ceil(std::min(x, 1e9))); }
-
-  const Options& options_;
-  bool counts_rows_;  // whether the hessian of each row is 1
-  Rounded<kWidth, kCounted, kOutputs> rounded_;
-  std::unique_ptr<SymmetricGrower<kWidth, kCounted, kOutputs>> symmetric_;
-  std::unique_ptr<LeafWiseGrower<kWidth, kCounted, kOutputs>> leaf_wise_;
-  GrownTree grown_;
-};
-
 // Makes a grower with the narrowest sums that hold all outputs. If hessians are not 1 for each
 // row, `min_samples_leaf` needs a separate count of rows.
-inline std::unique_ptr<Grower> make_grower(const Columns& columns, const Options& options,
-                                           bool real_weights, bool any_weights) {
-  const bool counts_rows = options.unit_splits() && !real_weights;
-  const bool counted = options.min_samples_leaf > 1 && (!counts_rows || any_weights);
-  const int lanes = options.width() + 1 + counted;
-  const auto make = [&](auto width, auto outputs) -> std::unique_ptr<Grower> {
-    constexpr int kWidth = decltype(width)::value, kOutputs = decltype(outputs)::value;
-    if constexpr (kWidth > 2)
-      if (counted)
-        return std::make_unique<GrowerOf<kWidth, true, std::min(kOutputs, kWidth - 2)>>(
-            columns, options, counts_rows);
-    return std::make_unique<GrowerOf<kWidth, false, kOutputs>>(columns, options, counts_rows);
-  };
-  using std::integral_constant;
-  if (lanes <= 2) return make(integral_constant<int, 2>(), integral_constant<int, 1>());
-  if (options.width() == 1) return make(integral_constant<int, 4>(), integral_constant<int, 1>());
-  if (lanes <= 4) return make(integral_constant<int, 4>(), integral_constant<int, 3>());
-  return make(integral_constant<int, 8>(), integral_constant<int, 7>());
-}
+std::unique_ptr<Grower> make_grower(const Columns& columns, const Options& options,
+                                    bool real_weights, bool any_weights);
+
+// Growers with sums of kWidth numbers, kOutputs of them gradients. Each width is instantiated in a
+// source file of its own.
+template <int kWidth, int kOutputs>
+std::unique_ptr<Grower> make_grower_of(const Columns& columns, const Options& options,
+                                       bool counts_rows, bool counted);
 
 }  // namespace mddf::gradient

@@ -15,81 +15,18 @@
 
 namespace mddf::gradient {
 
-// Rows of a leaf, with their gradients in the same order.
-template <int kWidth>
-struct LeafRows {
-  const int32_t* rows;
-  const Sums<kWidth>* gradients;
-  int64_t n;
-};
-
-// Adds rows to the cells of several columns. With one column, the addition for a row would have to
-// wait for the row before if both have the same code; cells of other columns fill the time.
-template <int kColumns, int kWidth>
-MDDF_INLINE void count_some(const Columns& columns, const int* chosen, const LeafRows<kWidth>& of,
-                            Sums<kWidth>* histogram) {
-  const uint8_t* codes[kColumns];
-  Sums<kWidth>* cells[kColumns];
-  for (int j = 0; j < kColumns; ++j) {
-    codes[j] = columns[chosen[j]].codes;
-    cells[j] = histogram + columns[chosen[j]].offset;
-  }
-  for (int64_t i = 0; i < of.n; ++i) {
-    const int32_t row = of.rows[i];
-    const Sums<kWidth> gradient = of.gradients[i];
-    for (int j = 0; j < kColumns; ++j) cells[j][codes[j][row]].add(gradient);
-  }
-}
-
-template <int kWidth>
-MDDF_INLINE void add_up(const Column& column, Sums<kWidth>* cells) {
-  if (column.categorical) return;
-  Sums<kWidth> sum;
-  for (int b = 0; b < column.n_bins; ++b) {
-    sum.add(cells[b]);
-    cells[b] = sum;
-  }
-}
-
 // A range of positions of columns.
-struct Chosen {
+struct ColumnRange {
   const int* first;
   const int* last;
   const int* begin() const { return first; }
   const int* end() const { return last; }
 };
 
-// Fills the cells of some columns of a histogram.
-template <int kWidth>
-MDDF_INLINE void count_body(const Columns& columns, const Chosen& chosen,
-                            const LeafRows<kWidth>& of, Sums<kWidth>* histogram) {
-  for (const int c : chosen)
-    std::fill_n(histogram + columns[c].offset, columns[c].n_cells(), Sums<kWidth>{});
-  const int* at = chosen.first;
-  for (; at + 4 <= chosen.last; at += 4) count_some<4>(columns, at, of, histogram);
-  switch (chosen.last - at) {
-    case 3:
-      count_some<3>(columns, at, of, histogram);
-      break;
-    case 2:
-      count_some<2>(columns, at, of, histogram);
-      break;
-    case 1:
-      count_some<1>(columns, at, of, histogram);
-      break;
-  }
-  for (const int c : chosen) add_up(columns[c], histogram + columns[c].offset);
-}
-template <int kWidth>
-void count(const Columns& columns, const Chosen& chosen, const LeafRows<kWidth>& of,
-           Sums<kWidth>* histogram, bool wide) {
-  simd::with_vectors(wide, [&]() MDDF_INLINED { count_body(columns, chosen, of, histogram); });
-}
-
 // Replaces the cells of some columns of several histograms by their sums over all shards, in one
 // exchange.
 template <int kWidth>
-void sum_over_shards(const Columns& columns, const Chosen& chosen,
+void sum_over_shards(const Columns& columns, const ColumnRange& chosen,
                      const std::vector<Sums<kWidth>*>& histograms) {
   if (!columns.shards().are_several()) return;
   // Histograms of all columns that follow each other need not be copied.
@@ -118,8 +55,8 @@ void sum_over_shards(const Columns& columns, const Chosen& chosen,
 
 // Subtracts the cells of some columns from the cells of another histogram.
 template <int kWidth>
-void take_away(const Columns& columns, const Chosen& chosen, const Sums<kWidth>* part,
-               Sums<kWidth>* from) {
+void subtract(const Columns& columns, const ColumnRange& chosen, const Sums<kWidth>* part,
+              Sums<kWidth>* from) {
   for (const int c : chosen) {
     const int64_t first = columns[c].offset, last = first + columns[c].n_cells();
     for (int64_t i = first; i < last; ++i) from[i].subtract(part[i]);

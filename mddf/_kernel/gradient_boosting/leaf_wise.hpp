@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "common/frontier.hpp"
+#include "gradient_boosting/count.hpp"
 #include "gradient_boosting/histograms.hpp"
 #include "gradient_boosting/row_lists.hpp"
 #include "gradient_boosting/tree.hpp"
@@ -19,7 +21,10 @@ class LeafWiseGrower {
   using RoundOf = Round<kWidth, kCounted, kOutputs>;
 
   LeafWiseGrower(const Columns& columns, const Options& options)
-      : columns_(columns), options_(options), draws_(columns, options) {}
+      : columns_(columns),
+        options_(options),
+        draws_(columns, options),
+        counter_(columns, options.wide()) {}
 
   void grow(const RoundOf& round, Random& random, Team& team, Interrupt& interrupt, Grown& tree) {
     tree.clear();
@@ -44,6 +49,7 @@ class LeafWiseGrower {
     int depth = 0, slot = -1;
     std::vector<uint8_t> groups;
     Split split;
+    Sum left;         // sums on the left of the split
     int parent = -1;  // number of the split above it
     bool is_right = false, is_split = false;
   };
@@ -66,8 +72,8 @@ class LeafWiseGrower {
     root.n_rows = columns_.shards().sum(static_cast<double>(round.n_drawn));
     root.groups = draws_.all_groups();
     nodes_.assign(1, root);
-    free_.clear();
-    n_slots_ = 0;
+    free_.resize(histograms_.size());
+    std::iota(free_.rbegin(), free_.rend(), 0);
     parent_slot_ = -1;
   }
 
@@ -79,18 +85,11 @@ class LeafWiseGrower {
            sum.of[scorer.kCount] >= 2 * int64_t{scorer.least_count};
   }
 
-  int new_slot() {
-    if (free_.empty()) return n_slots_++;
-    const int slot = free_.back();
-    free_.pop_back();
-    return slot;
-  }
-
   // A node whose split is searched, and the columns to search.
   struct Searched {
     int node;
     std::vector<int> columns;
-    Split best;
+    std::vector<ColumnSplit> best;  // of each column that is counted
   };
 
   // Finds the best splits of the two children of a node, or of the root (then `both.second` is
@@ -105,119 +104,121 @@ class LeafWiseGrower {
       std::vector<int> columns = draws_.draw(nodes_[i].groups, random);
       if (may_split(nodes_[i], round)) searched.push_back({i, std::move(columns), {}});
     }
-    if (parent_slot >= 0 && (searched.empty() || draws_.are_few())) free_.push_back(parent_slot);
-    if (searched.empty()) return;
+    if (searched.empty()) {
+      if (parent_slot >= 0) free_.push_back(parent_slot);
+      return;
+    }
     if (draws_.are_few())
       search_drawn(round, searched, team, interrupt);
     else
       search_all(round, both, parent_slot, searched, team, interrupt);
-    for (Searched& search : searched) {
-      nodes_[search.node].split = search.best;
-      // The order of categories comes from the histogram of the node, which is overwritten later.
-      if (!search.best.found()) continue;
-      set_codes(round, search.node);
-      frontier_.push({search.node, search.best.score});
-    }
+    for (Searched& search : searched) keep_best(round, search);
     for (const int i : {both.first, both.second})
-      if (i >= 0 && !nodes_[i].split.found()) release(nodes_[i]);
+      if (i >= 0 && (!nodes_[i].split.found() || draws_.are_few())) release(nodes_[i]);
   }
 
   // Counts all columns of the child with fewer rows. The histogram of the other child is the
-  // parent's histogram minus this one.
+  // parent's histogram minus this one; it is counted too if the parent's histogram was dropped.
   void search_all(const RoundOf& round, std::pair<int, int> both, int parent_slot,
                   std::vector<Searched>& searched, Team& team, Interrupt& interrupt) {
     int counted = both.first, other = both.second;
-    if (other >= 0) {
-      if (nodes_[other].n_rows < nodes_[counted].n_rows) std::swap(counted, other);
-      nodes_[other].slot = parent_slot;
-    }
+    if (other >= 0 && nodes_[other].n_rows < nodes_[counted].n_rows) std::swap(counted, other);
+    if (other >= 0) nodes_[other].slot = parent_slot;
     give_slot(counted);
-    const LeafRows<kWidth> rows = rows_of(counted);
+    std::vector<typename HistogramCounter<kWidth>::Task> tasks{
+        {rows_of(counted), histogram(counted)}};
+    if (other >= 0 && parent_slot < 0) {
+      give_slot(other);
+      tasks.push_back({rows_of(other), histogram(other)});
+    }
     std::vector<std::vector<uint8_t>> is_drawn;
-    for (const Searched& search : searched) {
+    for (Searched& search : searched) {
       is_drawn.emplace_back(columns_.count());
       for (const int c : search.columns) is_drawn.back()[c] = 1;
+      search.best.resize(columns_.count());
     }
-    const auto work = [&](const Chosen& chosen, Split* best) {
-      if (other >= 0) take_away(columns_, chosen, histogram(counted), histogram(other));
+    count(tasks, draws_.all(), team, interrupt, [&](const ColumnRange& range) {
+      if (parent_slot >= 0) subtract(columns_, range, histogram(counted), histogram(other));
       for (size_t a = 0; a < searched.size(); ++a)
-        for (const int c : chosen)
-          if (is_drawn[a][c]) search_column(round, searched[a].node, c, best[a]);
-    };
-    each_range(draws_.all(), {rows, histogram(counted)}, searched.data(), searched.size(), work,
-               team, interrupt);
+        for (const int c : range)
+          if (is_drawn[a][c]) search_column(round, searched[a].node, c, searched[a].best[c]);
+    });
+    for (Searched& search : searched) search.columns = draws_.all();
   }
 
   // Counts for each node only the columns that were drawn for it.
   void search_drawn(const RoundOf& round, std::vector<Searched>& searched, Team& team,
                     Interrupt& interrupt) {
-    for (const Searched& search : searched) give_slot(search.node);
     for (Searched& search : searched) {
-      const auto work = [&](const Chosen& chosen, Split* best) {
-        for (const int c : chosen) search_column(round, search.node, c, *best);
-      };
-      each_range(search.columns, {rows_of(search.node), histogram(search.node)}, &search, 1, work,
-                 team, interrupt);
+      give_slot(search.node);
+      search.best.resize(search.columns.size());
+      count({{rows_of(search.node), histogram(search.node)}}, search.columns, team, interrupt,
+            [&](const ColumnRange& range) {
+              for (const int& c : range)
+                search_column(round, search.node, c, search.best[&c - search.columns.data()]);
+            });
     }
   }
 
-  // Rows to count, and the histogram to fill.
-  struct ToCount {
-    LeafRows<kWidth> rows;
-    Sum* histogram;
-  };
-
-  // Counts rows in ranges of columns, calls work(columns, best splits of n nodes) for each range,
-  // and keeps the best splits.
   template <class Work>
-  void each_range(const std::vector<int>& columns, const ToCount& to_count, Searched* searched,
-                  size_t n, const Work& work, Team& team, Interrupt& interrupt) {
-    const auto n_columns = static_cast<int64_t>(columns.size());
+  void count(const std::vector<typename HistogramCounter<kWidth>::Task>& tasks,
+             const std::vector<int>& columns, Team& team, Interrupt& interrupt, const Work& work) {
     // Filling, subtracting and comparing a cell takes about as long as counting four rows: a rough
     // figure.
-    const int64_t steps = to_count.rows.n * n_columns + 4 * columns_.n_cells();
+    int64_t steps = 4 * columns_.n_cells();
+    for (const auto& task : tasks) steps += task.rows.n * static_cast<int64_t>(columns.size());
     interrupt.poll(steps);
-    Team& workers = steps < kMinSteps ? alone_ : team;
-    const int n_groups = column_ranges(team, static_cast<int>(n_columns));
-    std::vector<Split> splits(n_groups * n);
-    const auto chosen_of = [&](int64_t group) {
-      return Chosen{columns.data() + n_columns * group / n_groups,
-                    columns.data() + n_columns * (group + 1) / n_groups};
-    };
-    const auto count_columns = [&](const Chosen& chosen) {
-      count(columns_, chosen, to_count.rows, to_count.histogram, options_.wide());
-    };
-    // Several shards exchange the whole histogram before it is searched. Within one process, a
-    // group of columns is counted and searched while its histograms are in the cache.
-    const bool are_several = columns_.shards().are_several();
-    if (are_several) {
-      workers.each(n_groups, [&](int64_t group) { count_columns(chosen_of(group)); });
-      sum_over_shards<kWidth>(columns_, {columns.data(), columns.data() + n_columns},
-                              {to_count.histogram});
-    }
-    workers.each(n_groups, [&](int64_t group) {
-      if (!are_several) count_columns(chosen_of(group));
-      work(chosen_of(group), splits.data() + group * n);
-    });
-    for (size_t at = 0; at < splits.size(); ++at) {
-      Split& best = searched[at % n].best;
-      if (splits[at].found() && splits[at].score > best.score) best = splits[at];
-    }
+    counter_.count(tasks, columns, steps < kMinSteps ? alone_ : team, work);
+  }
+
+  // Sets the split of a node to the best one of its columns.
+  void keep_best(const RoundOf& round, const Searched& search) {
+    Node& node = nodes_[search.node];
+    for (size_t i = 0; i < search.columns.size(); ++i)
+      if (search.best[i].score > node.split.score)
+        node.split = {search.columns[i],
+                      search.best[i].place,
+                      search.best[i].missing_left,
+                      search.best[i].score,
+                      {}};
+    if (!node.split.found()) return;
+    // The histogram of the node may be dropped later.
+    set_codes(round, search.node);
+    const Column& column = columns_[node.split.column];
+    node.left = left_by_codes(column, node.split, histogram(search.node) + column.offset);
+    frontier_.push({search.node, node.split.score});
   }
 
   LeafRows<kWidth> rows_of(int node) const {
     return lists_.of(nodes_[node].first, nodes_[node].last);
   }
+  // Gives a node a place for its histogram. If there are too many histograms, the leaf that would
+  // be split last loses its own.
   void give_slot(int node) {
-    nodes_[node].slot = new_slot();
-    cells_.resize(std::max(cells_.size(), static_cast<size_t>(n_slots_ * columns_.n_cells())));
+    const int64_t bytes = columns_.n_cells() * static_cast<int64_t>(sizeof(Sum));
+    const int64_t most =
+        std::max<int64_t>(3, options_.histogram_bytes / std::max<int64_t>(bytes, 1));
+    if (free_.empty() && static_cast<int64_t>(histograms_.size()) >= most) {
+      const Candidate* last = nullptr;
+      for (const Candidate& candidate : frontier_.all())
+        if (nodes_[candidate.node].slot >= 0 && (!last || candidate.gain < last->gain))
+          last = &candidate;
+      if (last) release(nodes_[last->node]);
+    }
+    if (free_.empty()) {
+      free_.push_back(static_cast<int>(histograms_.size()));
+      histograms_.emplace_back(columns_.n_cells());
+    }
+    nodes_[node].slot = free_.back();
+    free_.pop_back();
   }
   void release(Node& node) {
     if (node.slot >= 0) free_.push_back(std::exchange(node.slot, -1));
   }
-  Sum* histogram(int node) { return cells_.data() + nodes_[node].slot * columns_.n_cells(); }
+  Sum* histogram(int node) { return histograms_[nodes_[node].slot].data(); }
 
-  void search_column(const RoundOf& round, int node, int c, Split& best) {
+  // Finds the best split of a node by a column.
+  void search_column(const RoundOf& round, int node, int c, ColumnSplit& best) {
     const Column& column = columns_[c];
     const Sum* cells = histogram(node) + column.offset;
     const Leaf<kWidth>& leaf = nodes_[node].leaf;
@@ -230,7 +231,7 @@ class LeafWiseGrower {
       if (!(compared > 0)) return;
       const Sum left = left_of(column, order, cells, place, missing_left);
       const double score = round.scorer.improvement(left, leaf, sign);
-      if (score > best.score) best = {c, place, missing_left, score, {}};
+      if (score > best.score) best = {place, missing_left, score};
     };
     if (round.scorer.monotonic) {
       Scores<double> scores;
@@ -274,8 +275,7 @@ class LeafWiseGrower {
     nodes_[number].is_split = true;
     Split& split = node.split;
     const Column& column = columns_[split.column];
-    const Sum* cells = cells_.data() + node.slot * columns_.n_cells() + column.offset;
-    const Sum left = left_by_codes(column, split, cells);
+    const Sum left = node.left;
     const Sum right = node.leaf.sum.without(left);
     if (!column.has_missing) split.send_missing(column, left.of[kWidth - 1] > right.of[kWidth - 1]);
     const auto divided = [&](int64_t first, int64_t last) {
@@ -356,10 +356,11 @@ class LeafWiseGrower {
   std::vector<Node> nodes_;
   Frontier<Candidate> frontier_;
   RowLists<kWidth> lists_;
-  std::vector<Sum> cells_;
-  std::vector<int> free_;
-  std::vector<uint16_t> leaf_of_number_;  // leaf of each row of the table
-  int n_slots_ = 0, parent_slot_ = -1;
+  HistogramCounter<kWidth> counter_;
+  std::vector<std::vector<Sum>> histograms_;  // by slot
+  std::vector<int> free_;                     // slots that no node has
+  std::vector<uint16_t> leaf_of_number_;      // leaf of each row of the table
+  int parent_slot_ = -1;                      // slot of the node that was divided last
 };
 
 }  // namespace mddf::gradient

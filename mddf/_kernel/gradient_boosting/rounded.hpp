@@ -32,6 +32,9 @@ struct Gradients {
   const Shards& shards;
   // Weights of the rows that replace the hessians in the search of splits; null if none do.
   const std::vector<double>* weights_of_splits = nullptr;
+  // Keys by which gradients are rounded up or down; null if they are rounded to the nearest
+  // number.
+  const std::vector<uint32_t>* rounding_keys = nullptr;
 };
 
 // Largest absolute value.
@@ -92,6 +95,7 @@ class Rounded {
     total_ = {};
     steepest_ = 0;
     flat_ = 0;
+    if (of.rounding_keys) rounding_key_ = random.next();
     if (any()) round(gradients, hessians, n_lanes, of, team);
     of.shards.sum(total_.of, kWidth);
     steepest_ = static_cast<float>(of.shards.max(double{steepest_}));
@@ -246,7 +250,10 @@ class Rounded {
       for (int64_t i = 0; i < n; ++i) count[i] *= of.times.of[begin + i];
     for (int j = 0; j < n_lanes; ++j)
       for (int64_t i = 0; i < n; ++i) {
-        const double rounded = nearest(gradients[i * n_lanes + j] * unit);
+        const double rounded = of.rounding_keys
+                                   ? std::floor(gradients[i * n_lanes + j] * unit +
+                                                share_up((*of.rounding_keys)[begin + i] + j))
+                                   : nearest(gradients[i * n_lanes + j] * unit);
         squares[i] += rounded * rounded;
         numbers[j][i] = static_cast<int32_t>(count[i] * rounded);
       }
@@ -272,6 +279,12 @@ class Rounded {
         range.flat += std::fabs(numbers[j][i]);
   }
 
+  // Share of the rounds in which a number is rounded up if its fraction is above 1 - share: uniform
+  // in [0, 1), and different for each row and round.
+  double share_up(uint32_t key) const {
+    return static_cast<double>(Random(rounding_key_ ^ key).next() >> 11) * 0x1p-53;
+  }
+
   double whole_sum(const Multiplicity& times, float unit, int64_t first, int64_t last) const {
     double sum = 0;
     simd::with_vectors(wide_, [&]() MDDF_INLINED {
@@ -288,7 +301,8 @@ class Rounded {
     return sum;
   }
 
-  bool counts_rows_;  // hessians are 1 for each row
+  bool counts_rows_;           // hessians are 1 for each row
+  uint64_t rounding_key_ = 0;  // of the round
   bool wide_;
   std::vector<Sum> rows_;
   std::vector<int32_t> order_, partitioned_;

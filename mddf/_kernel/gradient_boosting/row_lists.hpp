@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "gradient_boosting/histograms.hpp"
+#include "gradient_boosting/count.hpp"
 #include "gradient_boosting/score.hpp"
 #include "gradient_boosting/team.hpp"
 
@@ -23,7 +23,7 @@ class RowLists {
     team.ranges(size(), kFewRows, [&](int64_t first, int64_t last) {
       for (int64_t k = first; k < last; ++k) {
         rows_[k] = numbers[order[k]];
-        gradients_[k] = gradients[order[k]];
+        gradients_[k] = Packed<kWidth>(gradients[order[k]]);
       }
     });
   }
@@ -74,7 +74,7 @@ class RowLists {
     int64_t at = first, aside = first;
     for (int64_t k = first; k < last; ++k) {
       const int32_t row = rows_[k];
-      const Sums<kWidth> gradient = gradients_[k];
+      const Packed<kWidth> gradient = gradients_[k];
       const bool goes_right = right[codes[row]] != 0;
       rows_[at] = row;
       gradients_[at] = gradient;
@@ -87,7 +87,7 @@ class RowLists {
   }
 
   std::vector<int32_t> rows_, rows_aside_;
-  std::vector<Sums<kWidth>> gradients_, gradients_aside_;
+  std::vector<Packed<kWidth>> gradients_, gradients_aside_;
 };
 
 }  // namespace mddf::gradient

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "gradient_boosting/count.hpp"
 #include "gradient_boosting/histograms.hpp"
 #include "gradient_boosting/row_lists.hpp"
 #include "gradient_boosting/tree.hpp"
@@ -26,7 +27,11 @@ class SymmetricGrower {
   using Bounded = BoundedLeaf<kWidth, kCounted, kOutputs>;
 
   SymmetricGrower(const Columns& columns, const Options& options)
-      : columns_(columns), options_(options), draws_(columns, options), orders_(columns.count()) {
+      : columns_(columns),
+        options_(options),
+        draws_(columns, options),
+        orders_(columns.count()),
+        counter_(columns, options.wide()) {
     if (walks()) walks_ = std::make_unique<Walks>(columns);
   }
 
@@ -47,7 +52,7 @@ class SymmetricGrower {
       if (!best.found()) break;
       best.set_codes(columns_[best.column], order_of(best.column));
       const std::vector<Sum> lefts =
-          walks_ ? walk_left(round, best, tree.leaf_of) : count_left(best);
+          walks_ ? walk_left(round, best, tree.leaf_of) : count_left(best, team);
       best.score = improvement(round.scorer, best, lefts);
       if (!(best.score > 0)) break;
       draws_.keep_groups(best.column, groups);
@@ -124,40 +129,46 @@ class SymmetricGrower {
   Split search(const RoundOf& round, const LevelColumns& level,
                const std::vector<uint16_t>& leaf_of, Team& team) {
     if (round.scorer.monotonic) {
-      return search_by_histograms(level, team, [&](int c, const uint8_t* order, Split& best) {
+      return search_by_histograms(level, team, [&](int c, const uint8_t* order) {
         Scores<double> scores;
         scores.clear(columns_[c]);
         for (size_t l = 0; l < leaves_.size(); ++l)
           scan(columns_[c], order, cells_of(l, c),
                Bounded{round.scorer, leaves_[l], draws_.sign(c)}, scores);
-        keep_best(scores, c, best);
+        return best_of(scores, c);
       });
     }
     compared_.clear();
     for (const Leaf<kWidth>& leaf : leaves_) compared_.emplace_back(round.scorer, leaf);
     if (walks_) return search_by_walk(round, level.drawn, leaf_of, team);
-    return search_by_histograms(level, team, [&](int c, const uint8_t* order, Split& best) {
+    return search_by_histograms(level, team, [&](int c, const uint8_t* order) {
+      ColumnSplit best;
       simd::with_vectors(options_.wide(), [&]() MDDF_INLINED {
         Scores<int32_t> scores;
         scores.clear(columns_[c]);
         for (size_t l = 0; l < leaves_.size(); ++l)
           scan(columns_[c], order, cells_of(l, c), compared_[l], scores);
-        keep_best(scores, c, best);
+        best = best_of(scores, c);
       });
+      return best;
     });
   }
 
   template <class Number>
-  MDDF_INLINE void keep_best(const Scores<Number>& scores, int c, Split& best) const {
+  MDDF_INLINE ColumnSplit best_of(const Scores<Number>& scores, int c) const {
+    ColumnSplit best;
     scores.best(columns_[c], [&](int place, bool missing_left, Number score) {
-      if (score > best.score) best = {c, place, missing_left, static_cast<double>(score), {}};
+      if (score > best.score) best = {place, missing_left, static_cast<double>(score)};
     });
+    return best;
   }
 
-  static Split best_of(const std::vector<Split>& splits) {
+  // `by_column` has the splits by the columns.
+  static Split best_of(const std::vector<int>& columns, const std::vector<ColumnSplit>& by_column) {
     Split best;
-    for (const Split& split : splits)
-      if (split.found() && split.score > best.score) best = split;
+    for (const int c : columns)
+      if (by_column[c].score > best.score)
+        best = {c, by_column[c].place, by_column[c].missing_left, by_column[c].score, {}};
     return best;
   }
 
@@ -174,19 +185,20 @@ class SymmetricGrower {
 
   Split search_by_walk(const RoundOf& round, const std::vector<int>& drawn,
                        const std::vector<uint16_t>& leaf_of, Team& team) {
-    std::vector<Split> splits(drawn.size());
+    std::vector<ColumnSplit> best(columns_.count());
     team.each(static_cast<int64_t>(drawn.size()), [&](int64_t i) {
+      const int c = drawn[i];
       simd::with_vectors(options_.wide(),
-                         [&]() MDDF_INLINED { splits[i] = walk_column(round, drawn[i], leaf_of); });
+                         [&]() MDDF_INLINED { best[c] = walk_column(round, c, leaf_of); });
     });
-    return best_of(splits);
+    return best_of(drawn, best);
   }
 
-  MDDF_INLINE Split walk_column(const RoundOf& round, int c,
-                                const std::vector<uint16_t>& leaf_of) const {
+  MDDF_INLINE ColumnSplit walk_column(const RoundOf& round, int c,
+                                      const std::vector<uint16_t>& leaf_of) const {
     const Walks::Order order = (*walks_)[c];
     std::vector<Walked<kWidth>> walked;
-    Split best;
+    ColumnSplit best;
     int32_t highest = 0;
     for (const bool missing_left : {false, true}) {
       if (missing_left && !columns_[c].has_missing) break;
@@ -201,12 +213,12 @@ class SymmetricGrower {
         }
         if (score > highest) {
           highest = score;
-          best = {c, -1, true, static_cast<double>(score), {}};
+          best = {-1, true, static_cast<double>(score)};
         }
       }
       const int64_t row = walk(order, round.gradients.data(), leaf_of.data(), compared_.data(),
                                walked.data(), score, highest);
-      if (row >= 0) best = {c, place_of(c, row), missing_left, static_cast<double>(highest), {}};
+      if (row >= 0) best = {place_of(c, row), missing_left, static_cast<double>(highest)};
     }
     return best;
   }
@@ -233,59 +245,70 @@ class SymmetricGrower {
 
   // -- search by histograms
 
-  Sum* histogram(int slot) { return cells_.data() + slot * columns_.n_cells(); }
+  // Histograms have only the columns of the batch.
+  Sum* histogram(int slot) { return cells_.data() + slot * batch_.n_cells - batch_.offset; }
   LeafRows<kWidth> rows_of(int leaf) const { return lists_.of(start_[leaf], start_[leaf + 1]); }
 
   const Sum* cells_of(size_t leaf, int c) { return histogram(slot_of_[leaf]) + columns_[c].offset; }
 
-  // Counts columns, and calls search_column(c, order, best) for the drawn ones.
+  // Counts columns, and calls search_column(c, order), which returns a ColumnSplit, for the drawn
+  // ones.
   template <class SearchColumn>
   Split search_by_histograms(const LevelColumns& level, Team& team,
                              const SearchColumn& search_column) {
-    cells_.resize(std::max(cells_.size(), static_cast<size_t>(n_slots_ * columns_.n_cells())));
-    const std::vector<int>& columns = level.counted;
-    const auto n_columns = static_cast<int64_t>(columns.size());
-    const int n_groups = column_ranges(team, static_cast<int>(n_columns));
     std::vector<uint8_t> is_drawn(columns_.count());
     for (const int c : level.drawn) is_drawn[c] = 1;
-    std::vector<Split> splits(n_groups);
-    const auto for_each_group = [&](auto work) {
-      team.each(n_groups, [&](int64_t group) {
-        work(Chosen{columns.data() + n_columns * group / n_groups,
-                    columns.data() + n_columns * (group + 1) / n_groups},
-             splits[group]);
-      });
-    };
-    const auto count_leaf = [&](const Counted& pair, const Chosen& chosen) {
-      count(columns_, chosen, rows_of(pair.leaf), histogram(slot_of_[pair.leaf]), options_.wide());
-    };
-    // Several shards exchange all histograms of the level at once. Within one process, a group of
-    // columns is counted and searched while its histograms are in the cache.
-    const bool are_several = columns_.shards().are_several();
-    if (are_several) {
-      for_each_group([&](const Chosen& chosen, Split&) {
-        for (const Counted& pair : to_count_) count_leaf(pair, chosen);
-      });
-      std::vector<Sum*> counted;
-      for (const Counted& pair : to_count_) counted.push_back(histogram(slot_of_[pair.leaf]));
-      sum_over_shards(columns_, {columns.data(), columns.data() + n_columns}, counted);
-    }
-    for_each_group([&](const Chosen& chosen, Split& best) {
-      for (const Counted& pair : to_count_) {
-        if (!are_several) count_leaf(pair, chosen);
+    std::vector<ColumnSplit> best(columns_.count());
+    const auto search = [&](const ColumnRange& range) {
+      for (const ToCount& pair : to_count_)
         if (pair.sibling >= 0)
-          take_away(columns_, chosen, histogram(slot_of_[pair.leaf]),
-                    histogram(slot_of_[pair.sibling]));
-      }
-      for (const int c : chosen)
-        if (is_drawn[c]) search_column(c, order_of(c), best);
-    });
-    return best_of(splits);
+          subtract(columns_, range, histogram(slot_of_[pair.leaf]),
+                   histogram(slot_of_[pair.sibling]));
+      for (const int c : range)
+        if (is_drawn[c]) best[c] = search_column(c, order_of(c));
+    };
+    const std::vector<int>& columns = are_too_many() ? level.drawn : level.counted;
+    for (size_t first = 0; first < columns.size();) {
+      std::vector<int> batch{columns[first]};
+      while (++first < columns.size() &&
+             (!are_too_many() || fits(columns_[batch[0]], columns_[columns[first]])))
+        batch.push_back(columns[first]);
+      count(batch, team, search);
+    }
+    return best_of(level.drawn, best);
+  }
+
+  // Whether the histograms of all leaves take too much memory. Those of a few columns are then
+  // counted at a time, for all leaves.
+  bool are_too_many() const { return n_slots_ > slots_for(columns_.n_cells()); }
+  bool fits(const Column& first, const Column& last) const {
+    return n_slots_ <= slots_for(last.offset + last.n_cells() - first.offset);
+  }
+  int64_t slots_for(int64_t n_cells) const {
+    return options_.histogram_bytes /
+           std::max<int64_t>(1, n_cells * static_cast<int64_t>(sizeof(Sum)));
+  }
+
+  template <class Work>
+  void count(const std::vector<int>& columns, Team& team, const Work& work) {
+    if (are_too_many()) {
+      const Column& last = columns_[columns.back()];
+      batch_.offset = columns_[columns[0]].offset;
+      batch_.n_cells = last.offset + last.n_cells() - batch_.offset;
+    } else {
+      batch_ = {0, columns_.n_cells()};
+    }
+    cells_.resize(std::max(cells_.size(), static_cast<size_t>(n_slots_ * batch_.n_cells)));
+    std::vector<typename HistogramCounter<kWidth>::Task> tasks;
+    for (const ToCount& pair : to_count_)
+      tasks.push_back({rows_of(pair.leaf), histogram(slot_of_[pair.leaf])});
+    counter_.count(tasks, columns, team, work);
   }
 
   // Sums on the left of a split, for each leaf.
-  std::vector<Sum> count_left(const Split& split) {
+  std::vector<Sum> count_left(const Split& split, Team& team) {
     const int c = split.column;
+    if (are_too_many()) count({c}, team, [](const ColumnRange&) {});
     std::vector<Sum> sums;
     for (size_t l = 0; l < leaves_.size(); ++l)
       sums.push_back(
@@ -337,7 +360,7 @@ class SymmetricGrower {
     start.push_back(start_.back());
     start_ = std::move(start);
     slot_of_ = std::move(slots);
-    if (!draws_.are_few()) return;
+    if (!draws_.are_few() && !are_too_many()) return;
     n_slots_ = static_cast<int>(slot_of_.size());
     std::iota(slot_of_.begin(), slot_of_.end(), 0);
     to_count_.clear();
@@ -401,7 +424,8 @@ class SymmetricGrower {
     tree.leaf_of_way = std::move(ways);
   }
 
-  struct Counted {
+  // A leaf that is counted, and the leaf whose histogram is the rest of the parent's, or -1.
+  struct ToCount {
     int leaf, sibling;
   };
 
@@ -418,8 +442,14 @@ class SymmetricGrower {
   std::vector<int64_t> start_;  // first row of each leaf in `lists_`
   std::vector<Sum> cells_;
   std::vector<int> slot_of_;
-  std::vector<Counted> to_count_;
+  std::vector<ToCount> to_count_;
+  HistogramCounter<kWidth> counter_;
   int n_slots_ = 0;
+  // Range of the cells of a histogram that are in memory.
+  struct Batch {
+    int64_t offset = 0, n_cells = 0;
+  };
+  Batch batch_;
 };
 
 }  // namespace mddf::gradient

@@ -160,11 +160,4 @@ class Team {
 // Fewest rows of a range for one thread. Not tuned.
 constexpr int64_t kFewRows = 4096;
 
-// Number of ranges of columns that are counted together: about four columns each (`count_some`),
-// and a multiple of the number of threads.
-inline int column_ranges(const Team& team, int n_columns) {
-  const int n = (n_columns + 3) / 4, threads = team.n_threads();
-  return std::max(1, std::min(n_columns, (n + threads - 1) / threads * threads));
-}
-
 }  // namespace mddf::gradient

@@ -1,0 +1,8 @@
+#include "gradient_boosting/grower_of.hpp"
+
+namespace mddf::gradient {
+
+template std::unique_ptr<Grower> make_grower_of<4, 1>(const Columns&, const Options&, bool, bool);
+template std::unique_ptr<Grower> make_grower_of<4, 3>(const Columns&, const Options&, bool, bool);
+
+}  // namespace mddf::gradient
