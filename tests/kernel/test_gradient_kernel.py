@@ -156,7 +156,9 @@ def test_splits_of_small_gradients_among_many_rows_are_found():
 
 
 @pytest.mark.parametrize("way", ["histograms", "leaf-wise"])
-@pytest.mark.parametrize("loss, n_classes", [("squared_error", 2), ("softmax", 3), ("softmax", 6)])
+@pytest.mark.parametrize(
+    ("loss", "n_classes"), [("squared_error", 2), ("softmax", 3), ("softmax", 6)]
+)
 def test_rows_divided_among_threads_give_the_same_trees(loss, n_classes, way):
     problem = make_problem(4, n_rows=30_000, loss=loss, n_classes=n_classes, **GROWTH[way])
     counting = {"counting": way} if way != "leaf-wise" else {}
