@@ -17,7 +17,7 @@ namespace {
 constexpr double kMaxValue = 1e90;
 
 template <class T>
-std::vector<T> taken(const T* of, const std::vector<int32_t>& rows) {
+std::vector<T> values_of(const T* of, const std::vector<int32_t>& rows) {
   std::vector<T> values;
   if (!of) return values;
   values.reserve(rows.size());
@@ -26,7 +26,7 @@ std::vector<T> taken(const T* of, const std::vector<int32_t>& rows) {
 }
 
 // Numbers of some rows of a table with `width` numbers for each row; empty if there is none.
-std::vector<double> taken_rows(const double* of, size_t width, const std::vector<int32_t>& rows) {
+std::vector<double> rows_of(const double* of, size_t width, const std::vector<int32_t>& rows) {
   std::vector<double> values;
   if (!of) return values;
   values.reserve(rows.size() * width);
@@ -64,11 +64,11 @@ Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, cons
       positions_(target.positions, columns_),
       train_(columns_.rows()),
       held_out_(std::move(held_out)),
-      y_(taken_rows(target.y, options_.target_width(), train_)),
-      weights_(taken(target.weights, train_)),
-      keys_(taken(options_.subsample < 1 ? target.keys : nullptr, train_)),
-      held_y_(taken_rows(target.y, options_.target_width(), held_out_)),
-      held_weights_(taken(target.weights, held_out_)),
+      y_(rows_of(target.y, options_.target_width(), train_)),
+      weights_(values_of(target.weights, train_)),
+      keys_(values_of(options_.subsample < 1 ? target.keys : nullptr, train_)),
+      held_y_(rows_of(target.y, options_.target_width(), held_out_)),
+      held_weights_(values_of(target.weights, held_out_)),
       whole_weights_(target.whole_weights),
       are_weighted_(target.weights != nullptr),
       draws_by_key_(target.keys != nullptr),
@@ -88,7 +88,7 @@ Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, cons
       weight = scale == kNoScale ? 1 : std::max(1.0, nearest(std::ldexp(weight, scale)));
   }
   const RowWeights row_weights{weights_, are_weighted_, whole_weights_};
-  const std::vector<double> offset = taken_rows(target.offset, options_.width(), train_);
+  const std::vector<double> offset = rows_of(target.offset, options_.width(), train_);
   if (start)
     start_.assign(options_.width(), 0.0);
   else if (target.offset)
@@ -112,7 +112,7 @@ Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, cons
   any_held_out_ = shards_.sum(static_cast<double>(held_out_.size())) > 0;
   raw_ = initial_raw(start_, start, offset, train_);
   held_raw_ =
-      initial_raw(start_, start, taken_rows(target.offset, options_.width(), held_out_), held_out_);
+      initial_raw(start_, start, rows_of(target.offset, options_.width(), held_out_), held_out_);
   grower_ =
       make_grower(columns_, options_, target.weights && !whole_weights_, target.weights != nullptr);
 }

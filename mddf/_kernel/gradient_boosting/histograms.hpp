@@ -107,6 +107,7 @@ struct Scores {
   Number missing_right[256], missing_left[256];
 
   MDDF_INLINE void clear(const Column& column) {
+    missing_right[0] = missing_left[0] = 0;  // compilers do not know that there is a bin
     std::fill_n(missing_right, column.n_bins, Number{0});
     if (column.has_missing) std::fill_n(missing_left, column.n_bins, Number{0});
   }
