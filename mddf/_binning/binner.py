@@ -17,8 +17,7 @@ from mddf._binning.binned_table import BinnedTable, coded_table, empty_codes, sp
 from mddf._binning.bins import Bins, apply_bins, join_bins, learn_bins
 from mddf._binning.categories import CategoryEncoder, look_up_all
 from mddf._binning.column_table import ColumnTable, missing_as_n_bins, write_columns
-from mddf._binning.encoded_rows import EncodedRows
-from mddf._binning.high_cardinality import CategoryLevels
+from mddf._binning.encoded_rows import CategoryLevels, EncodedRows
 from mddf._binning.unknown_categories import UnknownCategories, expected_share
 from mddf._input.category_mask import category_mask
 from mddf._input.cell_values import NUMBER

@@ -14,7 +14,7 @@ from mddf._base.communication import Communicator
 from mddf._base.validation import naming
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.column_table import ColumnTable
-from mddf._binning.high_cardinality import CategoryLevels
+from mddf._binning.encoded_rows import CategoryLevels
 from mddf._gradient.losses import ClassificationTarget, TargetKind
 from mddf._gradient.repeats import Repeats, copies_of, feature_hashes, keys_of_copies
 from mddf._gradient.target_encoding import Encoding, StatisticsRows, TargetStatistics

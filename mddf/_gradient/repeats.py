@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from mddf._binning.high_cardinality import CategoryLevels
+from mddf._binning.encoded_rows import CategoryLevels
 from mddf._resampling.sampling import hashes_with, row_hashes
 from mddf._targets.weights import whole_weights
 

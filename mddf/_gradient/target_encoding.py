@@ -21,8 +21,7 @@ import numpy as np
 
 from mddf._base.serialization import register_serializable
 from mddf._binning.bins import Bins, apply_bins, find_bins, join_bins
-from mddf._binning.encoded_rows import EncodedRows
-from mddf._binning.high_cardinality import CategoryLevels
+from mddf._binning.encoded_rows import CategoryLevels, EncodedRows
 from mddf._gradient.repeats import Repeats
 from mddf._targets.weights import whole_weights
 
@@ -138,7 +137,7 @@ class TargetStatistics:
             levels = levels.among(self.columns)
         return np.hstack(
             [
-                codes[places_of(levels.keys(group), keys)]
+                codes[key_places(levels.keys(group), keys)]
                 for group, keys, codes in zip(self.groups, self.keys, self.codes, strict=True)
             ]
         )
@@ -322,7 +321,7 @@ def groups_of(levels: CategoryLevels) -> list[list[int]]:
     return [[place] for place in range(len(levels.counts))] + pairs
 
 
-def places_of(numbers: np.ndarray, keys: np.ndarray) -> np.ndarray:
+def key_places(numbers: np.ndarray, keys: np.ndarray) -> np.ndarray:
     """Position of each number among ascending keys; `len(keys)` if it is not a key."""
     places = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
     return np.where(keys[places] == numbers, places, len(keys))

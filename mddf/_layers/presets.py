@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mddf._base.messages import nearest, short
-from mddf._binning.high_cardinality import CategoryLevels
+from mddf._binning.encoded_rows import CategoryLevels
 from mddf._gradient.target_encoding import groups_of
 from mddf._layers.member import Member
 from mddf._layers.seeds import Purpose, Seeds

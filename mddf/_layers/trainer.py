@@ -14,7 +14,7 @@ from mddf._base.deadline import Clock
 from mddf._base.memmap import put_aside
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.bins import Bins, apply_bins, find_bins
-from mddf._binning.high_cardinality import CategoryLevels
+from mddf._binning.encoded_rows import CategoryLevels
 from mddf._core import HeldOut, Sampling
 from mddf._fitted.vector_layout import GRAIN, rounded, select_columns
 from mddf._forest.base import Forest

@@ -15,8 +15,7 @@ from mddf._base.elementary import class_probabilities
 from mddf._base.serialization import register_serializable
 from mddf._base.validation import MOST
 from mddf._binning.binned_table import BinnedTable
-from mddf._binning.encoded_rows import EncodedRows
-from mddf._binning.high_cardinality import CategoryLevels
+from mddf._binning.encoded_rows import CategoryLevels, EncodedRows
 from mddf._core import BoostOptions
 from mddf._fitted.fitted_model import FittedMember
 from mddf._gradient.base import GradientBoosting
