@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mddf._binning.bins import Bins, join_bins
-from mddf._gradient.target_encoding import TargetStatistics, places_of
+from mddf._gradient.target_encoding import TargetStatistics, key_places
 
 from ._graph import ML, Graph
 
@@ -45,7 +45,7 @@ def add_statistics(
                 values_int64s=list(range(len(keys))), default_int64=len(keys),
             )  # fmt: skip
         else:
-            codes = codes[places_of(np.arange(first.n_levels + 2), keys)]
+            codes = codes[key_places(np.arange(first.n_levels + 2), keys)]
         columns.append(graph.add("Gather", codes, key, axis=0))
     n_bins = np.diff(statistics.bins.start)
     values = [np.arange(n, dtype=float) for n in n_bins]
