@@ -9,10 +9,11 @@
     python scripts/export_features.py letter --representation kernel --components 20
 
 --representation "vectors" are class vectors: out-of-fold for training rows, and the result of
-`transform` for test rows. "leaves" has a column of zeros and ones for each leaf of a layer, and
-"kernel" the leading eigenvectors of the layer's forest kernel. The trees of both have seen the
-labels of the training rows. Leaves are sparse: their .npz files can be read by
-`scipy.sparse.load_npz`.
+`transform` for test rows. "boosted" are the boosted features of each layer, f_t in the paper: sums
+of the mean vectors of the layers so far, by their coefficients. "leaves" has a column of zeros and
+ones for each leaf of a layer, and "kernel" the leading eigenvectors of the layer's forest kernel.
+The trees of both have seen the labels of the training rows. Leaves are sparse: their .npz files
+can be read by `scipy.sparse.load_npz`.
 
 Sets without a standard split, and CSV files without --test-csv (whose rows need no labels), are
 split at random. The files train and test are .npz (X, y, rows, names and, with --raw, X_raw), or
@@ -31,10 +32,11 @@ from sklearn.metrics import r2_score
 
 from mddf._command import rows as tables
 from mddf._command import table_options
-from mddf.representation import ForestKernelEmbedding, LeafEmbedding
+from mddf.representation import ForestKernelEmbedding, LeafEmbedding, boosted_features
 
 FORMATS = ("npz", "csv", "parquet")
-REPRESENTATIONS = ("vectors", "leaves", "kernel")
+VOTES = ("vectors", "boosted")
+REPRESENTATIONS = ("vectors", "boosted", "leaves", "kernel")
 
 
 def layer_number(text):
@@ -74,8 +76,10 @@ def parse(argv=None):
     options.estimator = options.estimator or ("mddf" if classes else "deepforest")
     if why := models.METHODS[options.estimator].missing(options.task):
         parser.error(f"--estimator: {why}; deepforest is")
-    if options.representation == "vectors" and options.layer is not None:
+    if options.representation in VOTES and options.layer is not None:
         parser.error("--layer is for leaves and kernel: vectors are of all layers")
+    if options.representation == "boosted" and options.estimator == "deepforest":
+        parser.error("--representation boosted is for mddf and gcforest")
     if options.representation == "leaves" and options.format != "npz":
         parser.error("--representation leaves needs --format npz: it has a column for each leaf")
     if options.asked_out is None:
@@ -149,6 +153,11 @@ def out_of_fold_score(model, y) -> float:
     return float(r2_score(y, model.oof_prediction_))
 
 
+def flat(features):
+    """Put the boosted features of the layers side by side."""
+    return features.reshape(len(features), -1)
+
+
 def build(options):
     """The cascade, or the embedding of one of its layers, not yet fitted."""
     cascade = models.cascade(options, options.estimator, options.seed, options.task)
@@ -181,14 +190,19 @@ def main(argv=None) -> int:
         hint = "; --layer counts from 1" * (options.layer is not None)
         raise SystemExit(f"no cascade can be grown: {error}{hint}") from error
     names = model.get_feature_names_out().astype(str)
+    test = model.transform(split.X_test)
+    if options.representation == "boosted":
+        train, test = (flat(boosted_features(model, part)) for part in (train, test))
+        classes = [str(label) for label in model.classes_]
+        names = np.array([f"f{t + 1}_{c}" for t in range(model.n_layers_) for c in classes])
     options.out.mkdir(parents=True, exist_ok=True)
     for part, features, X, y, rows in (
         ("train", train, split.X, split.y, split.rows),
-        ("test", model.transform(split.X_test), split.X_test, split.y_test, split.rows_test),
+        ("test", test, split.X_test, split.y_test, split.rows_test),
     ):
         raw = X if options.raw else None
         write(paths[part], features, names, X=raw, y=y, rows=rows)
-    is_embedding = options.representation != "vectors"
+    is_embedding = options.representation not in VOTES
     cascade = model.estimator_ if is_embedding else model
     classifies = options.task == "classification"
     score = "accuracy" if classifies else "r2"

@@ -37,6 +37,13 @@ FURTHER_PACKAGES = [
 MISSING = {name for name in FURTHER_PACKAGES if importlib.util.find_spec(name) is None}
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Collect no doctests of tests: they hide a file that cannot be imported."""
+    collectors = yield
+    return [one for one in collectors if type(one).__name__ != "DoctestModule"]
+
+
 def pytest_addoption(parser):
     parser.addoption("--run-slow", action="store_true", help="also run tests marked slow")
 

@@ -1,6 +1,7 @@
-"""Representations that forests learn: leaf embeddings, forest kernels, neighbours and codes."""
+"""Representations that forests learn: embeddings, kernels, neighbours, codes, boosted features."""
 
 from mddf._base.serialization import publish
+from mddf.representation._boosted_features import boosted_features
 from mddf.representation._eforest import EForest
 from mddf.representation._embedding import LeafEmbedding
 from mddf.representation._kernel_embedding import ForestKernelEmbedding
@@ -11,6 +12,7 @@ __all__ = [
     "EForest",
     "ForestKernelEmbedding",
     "LeafEmbedding",
+    "boosted_features",
     "leaf_indices",
     "nearest_rows",
     "outlier_scores",

@@ -23,6 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from _lab import data, models, pictures, tables
 from _lab.study import Study
 
+from mddf.representation import boosted_features
+
 PARTS = {"train": "training rows", "test": "test rows"}
 
 
@@ -32,14 +34,6 @@ def variance_ratio(X, y) -> float:
     means = table.groupby(np.asarray(y)).transform("mean").to_numpy()
     between = np.square(means - X.mean(axis=0)).sum()
     return float(np.square(X - means).sum() / between) if between > 0 else float("inf")
-
-
-def boosted_features(model, vectors):
-    """The paper's f_t: sums of the layers' mean vectors, by the coefficients after layer t."""
-    shape = len(vectors), model.n_layers_, -1, len(model.classes_)
-    means = vectors.reshape(shape).mean(axis=2)
-    alphas = [stage.alphas for stage in model._fitted.stages]
-    return [(means[:, : len(a)] * a[:, None]).sum(axis=1) for a in alphas]
 
 
 def cell(options, set, method, seed):
@@ -58,7 +52,8 @@ def cell(options, set, method, seed):
     }
     random, parts = np.random.default_rng(seed), {}
     for part, X, y in (("train", split.X, split.y), ("test", split.X_test, split.y_test)):
-        features = [numbers.transform(X), *boosted_features(model, layers[part])]
+        boosted = boosted_features(model, layers[part])
+        features = [numbers.transform(X), *boosted.swapaxes(0, 1)]
         rows = np.sort(random.permutation(len(y))[: options.rows])
         # The columns of two classes have one direction. In a start by PCA, rounding would choose
         # the second one.

@@ -32,6 +32,7 @@ from mddf.representation import (
     EForest,
     ForestKernelEmbedding,
     LeafEmbedding,
+    boosted_features,
     leaf_indices,
     nearest_rows,
     outlier_scores,
@@ -354,3 +355,22 @@ def test_models_without_leaves_are_refused():
     assert members == ["kernel"]
     with pytest.raises(ValueError, match=r"layer 0 .* a member with trees, got .*kernel; fit a"):
         nearest_rows(kernel, X, X)
+
+
+@pytest.mark.parametrize("alpha", ["simplex", "stagewise"])
+def test_boosted_features_end_at_the_prediction(alpha):
+    X, y = load_digits(n_class=4, return_X_y=True)
+    model = MDDFClassifier(3, n_estimators=4, alpha=alpha, early_stopping=False, random_state=0)
+    out_of_fold = boosted_features(model, model.fit_transform(X[::2], y[::2]))
+    features = boosted_features(model, model.transform(X[1::2]))
+    assert features.shape == (len(X[1::2]), model.n_layers_, 4)
+    for boosted, p in [
+        (out_of_fold, model.oof_probabilities_), (features, model.predict_proba(X[1::2])),
+    ]:  # fmt: skip
+        last = boosted[:, -1]
+        np.testing.assert_allclose(last.sum(axis=1), model.alphas_.sum())
+        np.testing.assert_allclose(last / last.sum(axis=1, keepdims=True), p, rtol=1e-6)
+    with pytest.raises(ValueError, match="columns of transform, got 64"):
+        boosted_features(model, X)
+    with pytest.raises(TypeError, match="cascade must be a cascade of mddf, got int"):
+        boosted_features(3, X)

@@ -28,6 +28,11 @@ STUDIES = {
         "--methods GradientBoosting HistGradientBoosting --rows 500",
         "defaults cascade codes",
     ),
+    "bench.workers": (
+        "--measures trees divided --engines loky --methods GradientBoosting --rows 400 --rounds 2",
+        "trees divided",
+    ),
+    "report.few_rows": ("--studies 1 --designs 60%rows", "few-rows"),
     "report.compare": (
         "--datasets iris --methods deep-forest-fast one-layer random-forest mdDF",
         "compare losses out-of-fold",
@@ -88,7 +93,7 @@ PICTURES = {
 OTHERS = {"export_features", "report.accuracy_cost", "report.summarize", "reproduce.losses"}
 # Less than a second each; the others are slow tests.
 QUICK = {"reproduce.comparison", "reproduce.layers", "run_uci"}
-NEEDS = {"bench.export": "onnxruntime"}
+NEEDS = {"bench.export": "onnxruntime", "bench.workers": "distributed"}
 
 
 def commands():

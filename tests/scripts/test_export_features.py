@@ -59,6 +59,19 @@ def test_tables_and_their_columns(script, tmp_path, table):
     assert test["label"].tolist() == frame["kind"].iloc[::3].tolist()
 
 
+def test_export_of_boosted_features(script, tmp_path, table):
+    path, _ = table
+    options = f"--csv {path} --target kind --quick"
+    export(script, f"{options} --representation boosted --out {tmp_path}/b")
+    export(script, f"{options} --out {tmp_path}/v")
+    with np.load(tmp_path / "b/test.npz") as boosted, np.load(tmp_path / "v/test.npz") as vectors:
+        assert boosted["names"].tolist()[:3] == ["f1_setosa", "f1_versicolor", "f1_virginica"]
+        first = vectors["X"].reshape(len(vectors["X"]), -1, 3)
+        n_forests = sum(name.startswith("layer1_") for name in vectors["names"]) // 3
+        f1, h1 = boosted["X"][:, :3], first[:, :n_forests].mean(axis=1)
+        np.testing.assert_allclose(f1, f1[0].sum() * h1, atol=1e-12)
+
+
 @pytest.mark.parametrize("estimator", ["gcforest", "deepforest"])
 def test_export_of_leaves(script, tmp_path, table, estimator):
     path, frame = table
