@@ -22,7 +22,7 @@ from mddf._base.validation import check_lengths
 from mddf._binning.binner import Binner
 from mddf._fitted.batching import Conversion
 from mddf._fitted.fitted_model import FittedStages
-from mddf._input.date_columns import column_sources
+from mddf._input.date_columns import dates_of_fit
 from mddf._input.reading import read_table
 from mddf._input.table import Table
 from mddf._targets.class_outputs import decode_labels, several_outputs, subset_accuracy
@@ -74,7 +74,8 @@ class TableEstimator(BaseEstimator):
 
     def _counts(self) -> Iterator[tuple[str, int, int]]:
         """Yield counts that determine sizes of arrays: name, value in the state, right value."""
-        n_appended = len(column_sources(self)) - self.n_features_in_
+        # The first part of a date takes the place of its column; the others are appended.
+        n_appended = sum(len(parts) - 1 for parts in dates_of_fit(self).values())
         yield "n_features_in_", self.n_features_in_, self._fitted.n_raw - n_appended
         yield from self._fitted.counts()
 
