@@ -45,6 +45,7 @@ from mddf import (
     GradientBoostingRegressor,
     MDDFClassifier,
     by_columns,
+    cost,
 )
 
 _N_TEST_ROWS = 50_000
@@ -172,8 +173,7 @@ def fit_cascade(options, _, n_rows, method):
             2, n_estimators=10, cv="oob", early_stopping=False, random_state=0, n_jobs=1
         )
         costs, model = watched(model.fit, X, y)
-    folds = [f for layer in model._cascade.layers for member in layer.members for f in member]
-    n_bytes = sum(part.n_bytes for fold in folds for part in fold)
+    n_bytes = cost(model).n_bytes
     return {
         **costs,
         "ns": 1e9 * costs["cpu_s"] / (n_rows * math.log2(n_rows)),
