@@ -13,7 +13,7 @@ from mddf._base.deadline import TimeIsUp
 from mddf._base.progress import tell_work
 from mddf._layers.checkpoints import Checkpoint
 from mddf._layers.cross_fitting import CrossFitting
-from mddf._layers.first_layer import FIRST_LAYER_SHARE, train_first_layer
+from mddf._layers.first_layer import PROGRESS_OF_FIRST_LAYER, train_first_layer
 from mddf._layers.later_layers import LaterLayers
 from mddf._layers.member import Member, members_of_later_layers
 from mddf._layers.member_options import (
@@ -35,7 +35,7 @@ from mddf._targets.weights import mean_error, n_counted
 # first layer. Measured once on one core.
 _SECONDS_PER_FORECAST = 3e-6
 # Share of the remaining time for the comparison of the options of one kind of forest. Not tuned.
-_OPTIONS_SHARE = 0.1
+_TIME_OF_OPTIONS = 0.1
 # A later layer is tried if three times the seconds of the first layer fit into this share of the
 # remaining time: its nested folds fit the first layer again several times, with fewer members.
 # Not tuned.
@@ -149,7 +149,7 @@ def _choose_forest_options(
             continue
         trials = options if allows_trials else options[:1]
         try:
-            with trainer.clock.cut(_OPTIONS_SHARE, whole=True):
+            with trainer.clock.cut(_TIME_OF_OPTIONS, whole=True):
                 chosen = choose_forest_options(forests[0], trials, trainer, report)
         except TimeIsUp:
             chosen = trials[0]
@@ -217,7 +217,7 @@ def _try_later_layer(
     forests = stack.layers[0].best_forests(task)
     layer = _stored_layer(checkpoint, number, forests)
     if layer is None:
-        tell_work(f"layer {number + 1}", FIRST_LAYER_SHARE)
+        tell_work(f"layer {number + 1}", PROGRESS_OF_FIRST_LAYER)
         for trial in (later.optimistic_layer, later.layer_of_first_fold):
             layer = trial(number, forests)
             reason = _reason_on_first_fold(stack, layer, figures, later.first_fold_rows, start)

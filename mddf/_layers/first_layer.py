@@ -22,8 +22,8 @@ from mddf._layers.trainer import Split, Trainer, splits_from_folds
 # estimator.
 # Each leaves time for what follows, and for a refit. Set by hand. Within a limit, only forests
 # race, which get half of the time of the race.
-_RACE_SHARE = 0.4
-_FOREST_SHARE = 0.5
+_TIME_OF_RACE = 0.4
+_TIME_OF_WINNERS = 0.5
 _ESTIMATOR_SHARE = 0.4
 # Share for estimators that were not finished at first, in the time that the others left: only a
 # refit follows. Set by hand.
@@ -47,9 +47,9 @@ _MIN_WEIGHT = 0.03
 
 # Shares of a fit that are done before members are compared, after that, and after the first layer.
 # Rounded means over three tables of 600 to 1500 rows; they only serve to show progress.
-OPTIONS_SHARE = 0.1
-RACE_SHARE = 0.2
-FIRST_LAYER_SHARE = 0.95
+_PROGRESS_OF_OPTIONS = 0.1
+_PROGRESS_OF_RACE = 0.2
+PROGRESS_OF_FIRST_LAYER = 0.95
 
 
 def train_first_layer(
@@ -99,7 +99,7 @@ def _race(
         full_forests = {i: members[i] for i in to_train if members[i].n_trees}
     for i, forest in full_forests.items():
         members[i] = forest.with_more_trees(_TREE_SHARE_OF_LARGE_TABLE)
-    with trainer.clock.cut(_RACE_SHARE):
+    with trainer.clock.cut(_TIME_OF_RACE):
         training.train(to_train, training.splits[:1])
     forecasts = [
         known_vectors[i] if i in known_vectors else training.first_fold_vectors(i) for i in racing
@@ -258,10 +258,10 @@ class _FirstLayerTraining:
 
     def _tell(self, member: str) -> None:
         if not self._work:
-            tell_work(f"comparing members: {member}", OPTIONS_SHARE)
+            tell_work(f"comparing members: {member}", _PROGRESS_OF_OPTIONS)
             return
         done = 1 - sum(self._work_left.values()) / self._work
-        share = RACE_SHARE + done * (FIRST_LAYER_SHARE - RACE_SHARE)
+        share = _PROGRESS_OF_RACE + done * (PROGRESS_OF_FIRST_LAYER - _PROGRESS_OF_RACE)
         tell_work(f"layer 1: {member}", share)
 
     def forget(self, i: int) -> None:
@@ -272,7 +272,7 @@ class _FirstLayerTraining:
         """Leave out all forests after a race but the first, if there is no time for all."""
         forests = [i for i in numbers if self.members[i].n_trees]
         seconds = sum(self.trained[i].seconds for i in forests) * len(self.splits)
-        if not self.trainer.clock.allows(seconds, _FOREST_SHARE):
+        if not self.trainer.clock.allows(seconds, _TIME_OF_WINNERS):
             self.out_of_time.update(forests[1:])
 
     def has_only_first_fold(self, i: int) -> bool:

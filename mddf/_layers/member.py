@@ -47,7 +47,7 @@ from mddf._members.kernel_logistic import KernelLogisticClassifier
 # members and for a refit. Set by hand.
 _BOOSTING_SHARE = 0.7
 # Share of the remaining time that the forests of the first layer get. Set by hand.
-_FOREST_SHARE = 0.5
+_TIME_OF_FORESTS = 0.5
 # Boosted trees have to start before this share of their time is over: later ones could grow too
 # few rounds to be worth a weight. Set by hand.
 _START_SHARE = 0.8
@@ -244,7 +244,7 @@ class ForestMember(Member):
 
     model: Forest[Any]
 
-    time_share: ClassVar[float] = _FOREST_SHARE
+    time_share: ClassVar[float] = _TIME_OF_FORESTS
 
     @property
     def n_trees(self) -> int:

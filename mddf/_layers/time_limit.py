@@ -13,7 +13,7 @@ from mddf._layers.trainer import Job, Split, Trainer, one_stream
 
 # Share of the time that forests get: boosted trees, estimators and a refit need the rest. Not
 # tuned.
-_FOREST_SHARE = 0.35
+_TIME_OF_TREES = 0.35
 # If there would be fewer trees for each fold, only the first kind of forest is grown. More than
 # one kind pays only if each has some trees. Set by hand.
 _MIN_TREES_OF_SEVERAL_KINDS = 20
@@ -55,7 +55,7 @@ def fit_into_time(
     if not (clock.runs and forests):
         return members, True
     seconds = seconds_per_tree(forests[0], trainer)
-    n_trees_in_time = _FOREST_SHARE * max(0.0, clock.left) / seconds
+    n_trees_in_time = _TIME_OF_TREES * max(0.0, clock.left) / seconds
     n_forests_per_member = len(trainer.folds) + trainer.task.refit_tree_factor
     n_trees = sum(forest.n_trees for forest in forests) * n_forests_per_member
     share = n_trees_in_time / n_trees

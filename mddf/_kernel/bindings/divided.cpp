@@ -32,7 +32,7 @@ Out<uint8_t, 1> left_codes(const Split& split) {
   return to_numpy(std::move(left));
 }
 
-// Calls methods of an object of Python: `ClassPeers` and `ValuePeers` in _forest/divided.py.
+// Calls methods of an object of Python: `ClassPeers` and `ValuePeers` in _clusters/forest_growth.py.
 template <class Base, class Data>
 class PythonRows : public Base {
  public:
