@@ -18,7 +18,7 @@ VALUES = [
     *((), ("x", 1), {}, {"x": 1}, {0: "x"}, {0: float("nan"), 1: -1}, {None: None}, set(), {"x"}),
     *(np.float64("nan"), np.int64(-3), np.uint8(3), np.bool_(True)),
     *(np.float32(0.5), np.longdouble(0.5)),
-    *(np.array(3), np.array(0.5), np.array("x"), np.array(None), np.datetime64("NaT")),
+    *(np.array(3), np.array(0.5), np.array("x"), np.array(None), np.datetime64("NaT", "D")),
     *(np.empty(0), np.empty((2, 0)), np.arange(3), np.ones((2, 2)), np.array([None, 1])),
     np.ma.masked,
 ]  # fmt: skip

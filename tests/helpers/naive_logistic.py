@@ -63,7 +63,10 @@ class Problem:
                 targets = np.array([label == 1])
             else:
                 powers = exp(scores - scores.max())
-                total = sum(powers.tolist())
+                # In order: `sum` of Python 3.12 and later carries rounding errors along.
+                total = 0.0
+                for own_power in powers.tolist():
+                    total += own_power
                 probabilities[i] = powers / total
                 row_loss = float(log(total)) + scores.max() - scores[label]
                 targets = np.arange(n_scores) == label

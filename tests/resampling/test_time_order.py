@@ -102,6 +102,7 @@ def test_it_is_a_splitter_of_scikit_learn():
     assert len(cross_val_score(LinearRegression(), X, X[:, 0], cv=splitter)) == 3
 
 
+@pytest.mark.filterwarnings("ignore:The 'generic' unit:DeprecationWarning")  # NumPy 2.5
 def test_data_that_cannot_be_split():
     for parameters, message in [
         ({"n_splits": 1}, "n_splits must be 2 or more, got 1"),
