@@ -83,14 +83,6 @@ def settings(options):
     }  # fmt: skip
 
 
-def own_settings(options):
-    """Return the settings that all results of the user's methods and tables must share."""
-    methods = {name: {"class": method.path("classification"), **method.fixed}
-               for name, method in options.own_methods.items()}  # fmt: skip
-    sets = {name: source.settings() for name, source in options.sources.items() if source.csv}
-    return {part: values for part, values in (("method", methods), ("set", sets)) if values}
-
-
 def announce(options, rules):
     """Print the sets, the methods and the rules of the comparison."""
     print(cli.fill(f"{counted(len(options.sources), 'set')}: {' '.join(options.sources)}"))

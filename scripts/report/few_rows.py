@@ -1,12 +1,12 @@
-"""Compare the figures that a deep forest tells with true ones, in small simulated studies.
+"""Compare the out-of-fold figures of a deep forest with true ones, in small simulated studies.
 
     python scripts/report/few_rows.py --quick
     python scripts/report/few_rows.py --studies 100
 
-Each study draws its own training rows, and 4000 new rows that tell the truth. There are 8 columns,
-and three functions of them take turns: a line, an interaction with a sine, and steps. Groups share
-four columns and an unknown part of the target, and new rows are of new groups. In the last design
-the target is noise. Studies of classes have the sign of the target as label.
+Each study draws its own training rows, and 4000 new rows give the true figures. There are 8
+columns, and three functions of them take turns: a line, an interaction with a sine, and steps.
+Groups share four columns and an unknown part of the target, and new rows are of new groups. In the
+last design the target is noise. Studies of classes have the sign of the target as label.
 
 "told" is the loss of the out-of-fold predictions, log-loss or RMSE, and "true" the loss of the new
 rows. "told / true" leaves out the luck of the training rows: the difference of the losses that the

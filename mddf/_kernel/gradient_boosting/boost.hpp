@@ -58,7 +58,6 @@ class Booster {
   // Huber's threshold, with which boosting can be continued later.
   double large_residual() const { return loss_.large(); }
   void set_large_residual(double large) { loss_.set_large(large); }
-  bool watches_training() const { return watches_training_; }
   void watch_training() { watches_training_ = true; }
   // For kCustom: raw predictions of the training rows, and the gradients and hessians of the next
   // round, which are already multiplied by the weights of the rows.
