@@ -8,7 +8,6 @@ from made_data import idx_file
 from mddf.datasets import DataFileError
 from mddf.datasets._io.idx import read_idx
 
-
 arrays = npst.arrays(np.uint8, npst.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=5))
 
 

@@ -93,26 +93,16 @@ def test_agreement_of_cascades_with_exact_shapley_values(kind):
         assert np.corrcoef(explanation.ravel(), exact.ravel())[0, 1] > bound, method
 
 
-def path_child(tree, row, node):
-    value = row[tree.feature[node]]
-    if np.isnan(value):
-        left = tree.missing_go_to_left[node]
-    elif node in tree.categories:
-        left = value in tree.categories[node]
-    else:
-        left = value <= tree.threshold[node]
-    return (tree.children_left if left else tree.children_right)[node]
-
-
 def by_leaves(tree, row):
-    """Shapley values of a tree, leaf by leaf over set sizes: sums of positive terms."""
+    """Shapley values of a tree of numbers, leaf by leaf over set sizes: sums of positive terms."""
     contributions = np.zeros((len(row), tree.value.shape[1]))
 
     def descend(node, factors):
         left, right = tree.children_left[node], tree.children_right[node]
         if left == -1:
             return add(node, factors)
-        column, leads_to = tree.feature[node], path_child(tree, row, node)
+        column = tree.feature[node]
+        leads_to = left if row[column] <= tree.threshold[node] else right
         for child in (left, right):
             share = tree.n_node_samples[child] / tree.n_node_samples[node]
             leads, before = factors.get(column, (True, 1))

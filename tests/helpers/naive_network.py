@@ -63,17 +63,11 @@ def softmax(sums):
     return powers / powers.cumsum(axis=1)[:, -1:]
 
 
-def loss(layers, inputs, targets, weights, factors, are_classes):
-    """Return the loss of the training."""
-    sums, *_ = forward(layers, inputs, factors)
-    row_losses = ((sums - targets) ** 2).sum(axis=1) / 2
-    if are_classes:
-        row_losses = -(targets * np.log(softmax(sums))).sum(axis=1)
-    return (weights * row_losses).mean()
-
-
 def gradients(layers, inputs, targets, weights, factors, are_classes):
-    """Return the gradients of the loss by all parameters."""
+    """Return the gradients of the loss by all parameters.
+
+    The loss of a row is half the squared error, or the log-loss of classes.
+    """
     sums, activations, slopes = forward(layers, inputs, factors)
     kind, n = sums.dtype, sums.dtype.type(len(inputs))
     values = softmax(sums).astype(kind) if are_classes else sums

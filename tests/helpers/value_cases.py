@@ -13,11 +13,6 @@ from mddf._resampling.sampling import canonical_order
 REGRESSORS = [RandomForestRegressor, CompletelyRandomForestRegressor]
 
 
-def whole_numbers(y):
-    """Targets as multiples of 2^-61 of the least power of two above them."""
-    return np.rint(np.ldexp(y, 61 - np.frexp(np.abs(y).max())[1])).astype(np.int64)
-
-
 @dataclass
 class ValueCase(Case):
     fixed: np.ndarray = None  # multiples of 2^-61

@@ -23,10 +23,6 @@ def test_accuracy_is_that_of_scikit_learn(scoring, weighted):
         assert isinstance(score, float)
 
 
-def own_probability(estimator, X, y):
-    return np.mean(estimator.predict_proba(X)[np.arange(len(y)), y])
-
-
 @pytest.mark.parametrize("scoring", ["neg_log_loss", "neg_brier_score"])
 def test_probability_scorers_refuse_several_outputs(scoring):
     classes = [np.arange(2), np.arange(3)]

@@ -98,7 +98,7 @@ def test_a_slow_twin_of_classes():
 def test_the_leaderboard_says_why(Deep):
     load = load_breast_cancer if Deep is DeepForestClassifier else load_diabetes
     X, y = load(return_X_y=True)
-    similar = LogisticRegression(C=0.001) if Deep is DeepForestClassifier else Ridge(alpha=10)
+    similar = LogisticRegression(C=0.001) if Deep is DeepForestClassifier else Ridge(alpha=100)
     options = {"members": ["random", "linear", similar], "n_estimators": 5, "random_state": 0}
     model = Deep(1, **options).fit(X / X.std(axis=0), y)
     for row in model.leaderboard_:

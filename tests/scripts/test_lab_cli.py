@@ -5,11 +5,6 @@ import re
 import pytest
 
 
-@pytest.fixture
-def cli(script):
-    return script("_lab.cli")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
