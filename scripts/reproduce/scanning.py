@@ -4,7 +4,7 @@
     python scripts/reproduce/scanning.py --train 60000 --seeds 1
     python scripts/reproduce/scanning.py --models forest       without the cascades
 
-The input of a model is the pixels, all scanned columns at once, or (for cascades) one window size
+The input of a model is the pixels, all scanned columns at once, or (for gcForest) one window size
 for each layer in turn. All other settings are the same.
 """
 
@@ -25,7 +25,7 @@ from mddf import MDDFClassifier, RandomForestClassifier
 # gcForest gets the forests and folds of MDDFClassifier.
 FORESTS = {"forests": ["random", "random", "completely-random", "completely-random"], "cv": 5}
 MODELS = {
-    "forest": lambda grains, **options: RandomForestClassifier(**options),
+    "forest": RandomForestClassifier,
     "gcforest": partial(GCForestClassifier, **FORESTS),
     "mddf": MDDFClassifier,
 }
@@ -46,15 +46,15 @@ def cell(options, set, seed):
     fit, _, train = bench.cost(scanner.fit_transform, images, y)
     transform, _, test = bench.cost(scanner.transform, images_test)
     inputs = {
-        "pixels": (X, X_test, None),
-        "all grains": (train, test, None),
-        "a grain a layer": (train, test, scanner.grains_),
+        "pixels": (X, X_test, {}),
+        "all grains": (train, test, {}),
+        "a grain a layer": (train, test, {"grains": scanner.grains_}),
     }
     model_results = []
     for name in options.models:
         for input_name, (A, B, grains) in inputs.items():
-            if grains is None or name != "forest":
-                model = MODELS[name](n_estimators=options.trees, grains=grains, **common)
+            if not grains or name == "gcforest":
+                model = MODELS[name](n_estimators=options.trees, **grains, **common)
                 seconds = bench.cost(model.fit, A, y)[0]
                 accuracy = float(model.score(B, split.y_test))
                 model_results.append(

@@ -56,14 +56,6 @@ def poisson(y_true, raw_prediction, sample_weight):
     return weighted(mean - y_true, sample_weight), weighted(mean, sample_weight)
 
 
-def poisson_losses(y_true, raw_prediction):
-    return exp(raw_prediction) - y_true * raw_prediction
-
-
-def log_mean(y_true, sample_weight):
-    return float(log(np.average(y_true, weights=sample_weight)))
-
-
 def half(raw_prediction):
     """An inverse link that is not the logistic function."""
     return expit(raw_prediction / 2)

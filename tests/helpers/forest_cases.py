@@ -11,7 +11,6 @@ from sklearn_checks import WEIGHT_CHECKS
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _core
 from mddf._binning.binned_table import BinnedTable, empty_codes, spare_bins
 from mddf._binning.bins import apply_bins, find_bins, join_bins
-from mddf._resampling.sampling import canonical_order
 from mddf._trees.arrays import trees_from_reader
 
 FORESTS = [RandomForestClassifier, CompletelyRandomForestClassifier]
@@ -53,10 +52,6 @@ class Case:
     @property
     def rows(self):
         return np.arange(self.n_rows, dtype=np.int32)
-
-    def order(self):
-        """The rows in the order from which bootstraps draw."""
-        return canonical_order(self.codes, self.labels)
 
     def given_weights(self, rows=None):
         """Weights of all rows of the table in a tree, for the twin."""

@@ -8,7 +8,6 @@ import numpy as np
 from forest_cases import NO_LIMIT, Case, make_case
 
 from mddf import CompletelyRandomForestRegressor, RandomForestRegressor, _core
-from mddf._resampling.sampling import canonical_order
 
 REGRESSORS = [RandomForestRegressor, CompletelyRandomForestRegressor]
 
@@ -17,9 +16,6 @@ REGRESSORS = [RandomForestRegressor, CompletelyRandomForestRegressor]
 class ValueCase(Case):
     fixed: np.ndarray = None  # multiples of 2^-61
     scale: np.ndarray = None
-
-    def order(self):
-        return canonical_order(self.codes, self.fixed)
 
     def target(self):
         return _core.ValueTarget(self.fixed, self.scale)

@@ -56,7 +56,7 @@ STUDIES = {
     ),
     "reproduce.quadboost": ("--datasets wine --methods QuadBoost AdaBoost", "table1"),
     "reproduce.scanning": (
-        "--models forest --train 100 --trees 2 --scanner-trees 1",
+        "--models forest gcforest mddf --train 100 --trees 2 --scanner-trees 1",
         "accuracy scanner",
     ),
     "reproduce.thesis": (
