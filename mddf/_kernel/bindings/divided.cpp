@@ -32,7 +32,8 @@ Out<uint8_t, 1> left_codes(const Split& split) {
   return to_numpy(std::move(left));
 }
 
-// Calls methods of an object of Python: `ClassPeers` and `ValuePeers` in _clusters/forest_growth.py.
+// Calls methods of an object of Python: `ClassPeers` and `ValuePeers` in
+// _clusters/forest_growth.py.
 template <class Base, class Data>
 class PythonRows : public Base {
  public:
