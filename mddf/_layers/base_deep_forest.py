@@ -152,13 +152,13 @@ class BaseDeepForest(Layered):
         """Check a user's target and weights, and make the task."""
         raise NotImplementedError
 
-    def _member_makers(self, categorical: np.ndarray, task: Task) -> Makers:
+    def _member_makers(self, categorical: np.ndarray, task: Task, n_estimators: int) -> Makers:
         """Functions that make the named members; categorical columns are True."""
         raise NotImplementedError
 
     @property
     def _column_labels(self) -> list[str]:
-        """Names of these numbers in names of columns."""
+        """Names of the classes or outputs, as in `get_feature_names_out`."""
         raise NotImplementedError
 
     def _store_outcome(self, stack: Stack) -> None:
@@ -189,7 +189,7 @@ class BaseDeepForest(Layered):
         # 1. Read the inputs, and make the task and the members of the first layer.
         inputs = self._read_inputs(X, y, sample_weight, groups)
         target = self._read_target(y, inputs.sample_weight)
-        members = self._make_members(inputs, target)
+        members = self._make_members(inputs, target, preset)
 
         # 2. Bin the table, with spare columns for the vectors of all members, or for their mean.
         n_columns = target.task.n_columns
@@ -198,7 +198,7 @@ class BaseDeepForest(Layered):
         binned = self._bin(inputs, n_spare, FEWEST_LEVELS if reads_levels else None)
 
         # 3. Make the folds, and check that all members can be trained on them.
-        trainer = self._make_trainer(inputs, target, members, binned, clock)
+        trainer = self._make_trainer(inputs, target, members, binned, preset=preset, clock=clock)
         set_boosting_parameters(members, preset, trainer)
         for member in members:
             member.check(trainer)
@@ -239,14 +239,14 @@ class BaseDeepForest(Layered):
         self._store_outcome(stack)
         return list(map(trainer.known_vectors, vectors)) if with_features else []
 
-    def _make_members(self, inputs: FitInputs, target: Target) -> list[Member]:
+    def _make_members(self, inputs: FitInputs, target: Target, preset: Preset) -> list[Member]:
         """Members of the first layer."""
-        preset = self._resolved_preset()
         task = target.task
+        categorical = category_mask(inputs.table, self.categorical_features)
         auto_names = [name for name in self._auto_members if name not in preset.without]
         return resolve_members(
             self.members,
-            self._member_makers(category_mask(inputs.table, self.categorical_features), task),
+            self._member_makers(categorical, task, preset.n_estimators),
             auto_names,
             "classifier" if is_classifier(self) else "regressor",
             max_bins=self.max_bins,
@@ -259,6 +259,8 @@ class BaseDeepForest(Layered):
         target: Target,
         members: Sequence[Member],
         binned: BinnedInputs,
+        *,
+        preset: Preset,
         clock: Clock,
     ) -> Trainer:
         """Make the folds, and the trainer with all that members are trained on."""
@@ -295,7 +297,7 @@ class BaseDeepForest(Layered):
         if isinstance(self.cv, str) and groups is None:
             is_small = is_small_table(task, inputs.n_features, levels)
             boosting_folds = make_boosting_folds(
-                task, self._resolved_preset(), seeds, is_small=is_small, n_layer_folds=len(folds)
+                task, preset, seeds, is_small=is_small, n_layer_folds=len(folds)
             )
         trainer = Trainer(
             table=table,

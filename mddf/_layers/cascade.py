@@ -142,7 +142,7 @@ class Cascade:
         )
         depth = self.kind.depth(number)
         members = [
-            member.limited(depth).with_more_trees(self._tree_factor) for member in self.members
+            member.limited(depth).with_tree_factor(self._tree_factor) for member in self.members
         ]
         stage, vectors = grow_layer(trainer, members, job)
         if not self.active.all():
@@ -339,19 +339,19 @@ def _line_for_layer(record: dict[str, float]) -> str:
 
 
 def layer_splits(
-    folds: Folds | None, all_rows: np.ndarray, *, refit: bool, in_time_order: bool = False
+    folds: Folds | None, rows: np.ndarray, *, refit: bool, in_time_order: bool = False
 ) -> list[Split]:
-    """Rows of each model of a layer.
+    """Splits of the rows of a layer, one for each model.
 
     Without a refit, models of all folds predict; in time order, the first one, which saw the
     longest past.
     """
     if folds is None:
-        return [Split(all_rows, OUT_OF_BAG)]
+        return [Split(rows, OUT_OF_BAG)]
     splits = splits_from_folds(folds, keep=not refit)
     if in_time_order:
         splits[1:] = splits_from_folds(folds[1:])
-    return [*splits, Split(all_rows, None)] if refit else splits
+    return [*splits, Split(rows, None)] if refit else splits
 
 
 def grow_layer(

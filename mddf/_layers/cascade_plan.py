@@ -77,7 +77,9 @@ class LayerFolds:
 
     def for_layer(self, number: int) -> Folds | None:
         """Folds of a layer; None for out-of-bag predictions."""
-        if self.fixed is not None or isinstance(self.cv, str):
+        if isinstance(self.cv, str):
+            return None
+        if self.fixed is not None:
             return self.fixed
         return self._draw(self.seeds.integer(Purpose.FOLDS, number))
 

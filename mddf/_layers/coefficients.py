@@ -143,7 +143,12 @@ class Reweighting:
         z = weighted_sum(history.margins, alphas)
         if self.normalise:
             z = z / alphas.sum()
-        return reweight(margin_loss(z, self.target_margin, self.mu), self.strength, history.weight)
+        return self.factors(z, history.weight)
+
+    def factors(self, margins: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        """Factors by the margins of one forecast, shape (n_samples,)."""
+        losses = margin_loss(margins, self.target_margin, self.mu)
+        return reweight(losses, self.strength, weight)
 
 
 def _call_user_function(

@@ -334,13 +334,12 @@ def _gain(
     decision = "not kept"
     if gain.is_significant:
         decision = "kept" if rows is None else "goes on"
-    losses = [
-        task.mean_loss(forecast) if task.score is None else -float(task.score(forecast))
-        for forecast in (before, after)
-    ]
     stack.report.add(
         f"layer {number + 1}",
-        [Candidate("without it", losses[0]), Candidate("with it", losses[1], decision)],
+        [
+            Candidate("without it", task.decision_loss(before)),
+            Candidate("with it", task.decision_loss(after), decision),
+        ],
         n_rows=len(trainer.evaluated_rows if rows is None else rows),
         n_folds=len(trainer.outer_folds) if rows is None else 1,
     )

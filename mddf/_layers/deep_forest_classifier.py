@@ -328,8 +328,7 @@ class DeepForestClassifier(BaseDeepForest, ProbabilityClassifier):
             return "log-loss"
         return str(getattr(self.scoring, "__name__", self.scoring))
 
-    def _member_makers(self, categorical: np.ndarray, task: Task) -> Makers:
-        n_estimators = self._resolved_preset().n_estimators
+    def _member_makers(self, categorical: np.ndarray, task: Task, n_estimators: int) -> Makers:
         return named_classifiers(n_estimators, categorical, task.n_classes_per_output)
 
     @property

@@ -161,8 +161,8 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
             units=units,
         )
 
-    def _member_makers(self, categorical: np.ndarray, task: Task) -> Makers:
-        return named_regressors(self._resolved_preset().n_estimators, categorical)
+    def _member_makers(self, categorical: np.ndarray, task: Task, n_estimators: int) -> Makers:
+        return named_regressors(n_estimators, categorical)
 
     @property
     def _units(self) -> TargetScaling:

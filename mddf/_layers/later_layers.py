@@ -56,14 +56,14 @@ class LaterLayers:
         if number == 1 and self.trainer.task.has_margins:
             self._strength = self._chosen_strength(members)
         self._results = [self._grow(number, members, 0)]
-        return self.nested.layer_of_first_fold(members, self._results[0])
+        return self.nested.layer_from_fits(members, self._results[0])
 
     def layer_of_all_folds(self, number: int, members: list[ForestMember]) -> Layer:
         """Third step: all outer folds."""
         other_folds = range(1, len(self.nested.folds))
         self.nested.prepare(number, other_folds)
         self._results += [self._grow(number, members, outer) for outer in other_folds]
-        return self.nested.layer_of_all_folds(members, self._results, self._strength)
+        return self.nested.layer_from_all_fits(members, self._results, self._strength)
 
     def _chosen_strength(self, members: Sequence[ForestMember]) -> float:
         """Strength of reweighting with the least loss of a small forest on the first fold."""
@@ -72,9 +72,8 @@ class LaterLayers:
         entropy = self.trainer.seeds.entropy_for(Purpose.REWEIGHTING, 1, 0)
         losses = []
         for strength in STRENGTHS:
-            results = self.nested.grow(0, trial, self._factors(0, strength), entropy)
-            layer = self.nested.layer_of_first_fold(trial, results)
-            losses.append(task.calibrated_losses(layer.evidence[0].vectors))
+            (fit,) = self.nested.grow(0, trial, self._factors(0, strength), entropy)
+            losses.append(task.calibrated_losses(fit.vectors))
         return choose_strength(losses, task, self.stack.report)
 
     def _grow(self, number: int, members: list[ForestMember], outer: int) -> list[Fit]:

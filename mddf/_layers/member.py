@@ -106,7 +106,7 @@ class Member(ABC):
         """Copy with these choices, if there are any."""
         return replace(self, chosen=chosen)
 
-    def with_more_trees(self, factor: float) -> Self:
+    def with_tree_factor(self, factor: float) -> Self:
         """Copy with the number of trees multiplied by a factor, if it is a forest."""
         return self
 
@@ -250,7 +250,7 @@ class ForestMember(Member):
     def n_trees(self) -> int:
         return int(self.model.n_estimators)
 
-    def with_more_trees(self, factor: float) -> Self:
+    def with_tree_factor(self, factor: float) -> Self:
         if factor == 1:
             return self
         return self.with_parameters(n_estimators=max(1, round(factor * self.n_trees)))

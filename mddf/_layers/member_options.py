@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mddf._base.deadline import TimeIsUp
-from mddf._layers.coefficients import MarginHistory, Reweighting
+from mddf._layers.coefficients import Reweighting
 from mddf._layers.member import ForestMember, Member, fit_all
 from mddf._layers.report import Candidate, FitReport
 from mddf._layers.seeds import Purpose
@@ -175,15 +175,9 @@ def reweighting_factors(
         if not len(rows):
             return None
     weight = trainer.weights.row
-    history = MarginHistory(
-        margins=margins[rows, None],
-        before=np.empty(0),
-        weight=None if weight is None else weight[rows],
-        order=trainer.order,
-        entropy=(),
-    )
+    reweighting = Reweighting(_TARGET_MARGIN, _MU, strength)
     factors = np.ones(len(margins))
-    factors[rows] = Reweighting(_TARGET_MARGIN, _MU, strength)(history, np.ones(1))
+    factors[rows] = reweighting.factors(margins[rows], None if weight is None else weight[rows])
     return factors
 
 

@@ -232,14 +232,14 @@ class NestedFolds:
         """
         layer_input = LayerInput(self.trainer.put_into_table(features))
         fits_of_members = self._grow(members, layer_input, self.folds[:1], entropy)
-        return self.layer_of_first_fold(members, [fit for (fit,) in fits_of_members])
+        return self.layer_from_fits(members, [fit for (fit,) in fits_of_members])
 
     def _put_into_table(self, outer: int) -> np.ndarray:
         """Put the features of an outer fold into the table; returns its columns."""
         assert self._bins is not None
         return self.trainer.put_into_table(Features(self._codes[outer], self._bins))
 
-    def layer_of_first_fold(self, members: list[ForestMember], fits: list[Fit]) -> Layer:
+    def layer_from_fits(self, members: list[ForestMember], fits: list[Fit]) -> Layer:
         """Layer with vectors of the rows that the first outer fold holds out."""
         return Layer(
             [
@@ -248,7 +248,7 @@ class NestedFolds:
             ]
         )
 
-    def layer_of_all_folds(
+    def layer_from_all_fits(
         self, members: list[ForestMember], fits: list[list[Fit]], strength: float
     ) -> Layer:
         """Layer with vectors of all rows, from fits for each outer fold, for each member."""

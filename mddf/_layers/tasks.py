@@ -169,6 +169,10 @@ class Task(ABC):
         """Weighted mean of the losses."""
         return float(np.average(self.losses(forecast), weights=self.weight))
 
+    def decision_loss(self, forecast: np.ndarray) -> float:
+        """Loss that decides about members and layers: minus the user's score, if there is one."""
+        return self.mean_loss(forecast) if self.score is None else -float(self.score(forecast))
+
     def calibrated_losses(self, forecast: np.ndarray) -> np.ndarray:
         """Loss of each sample after the forecast got the exponent of least mean loss."""
         return self.losses(forecast)

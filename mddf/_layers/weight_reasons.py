@@ -33,7 +33,7 @@ def weight_reasons(
     task: Task, votes: Sequence[np.ndarray], average: Average
 ) -> list[WeightReason]:
     """Find the reasons for the weights of all members, from their out-of-fold votes."""
-    average_loss = _loss(task, average.mean)
+    average_loss = task.decision_loss(average.mean)
     return [
         _reason(task, votes, average, number, average_loss=average_loss)
         for number in range(len(votes))
@@ -56,10 +56,10 @@ def _reason(
         return WeightReason(np.nan, np.nan, "the only member with a weight")
     if weight == 0:
         rest = average.mean
-        gain = average_loss - _loss(task, (1 - MIN_WEIGHT) * rest + MIN_WEIGHT * vote)
+        gain = average_loss - task.decision_loss((1 - MIN_WEIGHT) * rest + MIN_WEIGHT * vote)
     else:
         rest = weighted_mean(other_weights / other_weights.sum(), votes)
-        gain = _loss(task, rest) - average_loss
+        gain = task.decision_loss(rest) - average_loss
     correlation = _correlation(task.errors(vote), task.errors(rest), task.weight)
     if weight > 0:
         text = f"without it, {_change(task, -gain)}"
@@ -67,11 +67,6 @@ def _reason(
         comparison = _comparison(correlation, helps=gain > 0)
         text = f"{comparison}; at weight {MIN_WEIGHT}, {_change(task, gain)}"
     return WeightReason(gain, correlation, text)
-
-
-def _loss(task: Task, forecast: np.ndarray) -> float:
-    """The loss by which weights are selected: minus the user's score, if there is one."""
-    return task.mean_loss(forecast) if task.score is None else -float(task.score(forecast))
 
 
 def _change(task: Task, gain: float) -> str:
