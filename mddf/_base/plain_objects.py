@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 import sklearn
 
+from mddf._base.serialization import set_state
+
 # Packages whose public classes are stored by name and state, and trusted in files.
 _PACKAGES = frozenset(
     [
@@ -185,10 +187,7 @@ class Decoder:
             raise ValueError(f"{value['object']!r} is no public class of mddf or scikit-learn")
         state = self.decode(value["state"])
         restored: Any = object.__new__(kind)
-        if hasattr(restored, "__setstate__"):
-            restored.__setstate__(state)
-        else:
-            restored.__dict__.update(state)
+        set_state(restored, state)
         return restored
 
     def _decode_skops(self, value: dict[str, Any]) -> Any:

@@ -57,8 +57,8 @@ def share_modules(name: str, package: str) -> None:
 
     The folders ``baselines`` and ``datasets`` of a clone are installed as packages of mddf. If
     Python is started in the clone, ``import baselines`` runs the folder's ``__init__.py`` again.
-    It calls this function first, so that there is one class of each name, and not two of which
-    isinstance, pickle and stored models know only one.
+    It calls this function first, so that there is one class of each name. With two, isinstance
+    and pickle would take objects of one class for objects of another.
     """
     installed = import_module(package)
     modules = {name: installed}
@@ -160,11 +160,16 @@ def from_plain(value: Any) -> Any:
         restored: Any = object.__new__(_types[value[_TYPE]])
     except (KeyError, TypeError) as error:
         raise ValueError(f"no class of mddf is registered as {value[_TYPE]!r}") from error
+    set_state(restored, state)
+    return restored
+
+
+def set_state(restored: Any, state: dict[str, Any]) -> None:
+    """Set the state of an object that was made without a call of its constructor."""
     if hasattr(restored, "__setstate__"):
         restored.__setstate__(state)
     else:
         restored.__dict__.update(state)
-    return restored
 
 
 def _version() -> str:

@@ -37,7 +37,7 @@ from mddf._gradient.losses import (
     TargetKind,
     check_targets,
 )
-from mddf._gradient.options import NEWTON
+from mddf._gradient.options import NEWTON, scores_by_loss
 from mddf._gradient.regressor import GradientBoostingRegressor
 from mddf._gradient.target_encoding import FEWEST_LEVELS
 from mddf._gradient.weights import boosting_weights, within_range
@@ -140,7 +140,7 @@ def check_boosting(model: GradientBoosting, *, has_validation_set: bool) -> None
     reasons = {
         "warm_start": (bool(model.warm_start), "False"),
         "cv": (model.cv is not None, "None"),
-        "scoring": (not (isinstance(model.scoring, str) and model.scoring == "loss"), "'loss'"),
+        "scoring": (not scores_by_loss(model), "'loss'"),
         "linear_leaves": (model.linear_leaves is not False, "False"),
         "split_score": (model.split_score != NEWTON, "'newton'"),
         "loss": (not isinstance(model.loss, str), "the name of a loss"),

@@ -1,4 +1,4 @@
-"""What forests and boosted trees read from rows that are divided among several processes."""
+"""Inputs of forests and boosted trees from rows that are divided among several processes."""
 
 from __future__ import annotations
 

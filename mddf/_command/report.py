@@ -65,7 +65,7 @@ class ScoredRows:
 
     @property
     def drawn_units(self) -> str:
-        """Words for what the intervals draw: rows, or groups."""
+        """Words for the units that the intervals draw: rows, or groups."""
         if self.groups is None:
             return "held-out rows"
         return f"the {len(np.unique(self.groups))} {self.name_of_groups}, whose rows stay together"

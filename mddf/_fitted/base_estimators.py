@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from mddf._base.array_hash import hash_of_arrays
 from mddf._base.elementary import log
 from mddf._base.messages import nearest, warn
-from mddf._base.serialization import check_counts, restored_state, stored_state
+from mddf._base.serialization import Saved
 from mddf._base.types import TableLike
 from mddf._base.validation import check_lengths
 from mddf._binning.binner import Binner
@@ -28,7 +28,7 @@ from mddf._input.table import Table
 from mddf._targets.class_outputs import decode_labels, several_outputs, subset_accuracy
 
 
-class TableEstimator(BaseEstimator):
+class TableEstimator(Saved, BaseEstimator):
     """An estimator of tables in which values may be missing; it stores the stages of its fit."""
 
     _parameter_constraints: ClassVar[dict[str, Any]]
@@ -64,16 +64,7 @@ class TableEstimator(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
 
-    def __getstate__(self) -> dict[str, object]:
-        return stored_state(super().__getstate__())
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        super().__setstate__(restored_state(state, self))
-        if self.__sklearn_is_fitted__():
-            check_counts(self, self._counts())
-
     def _counts(self) -> Iterator[tuple[str, int, int]]:
-        """Yield counts that determine sizes of arrays: name, value in the state, right value."""
         # The first part of a date takes the place of its column; the others are appended.
         n_appended = sum(len(parts) - 1 for parts in dates_of_fit(self).values())
         yield "n_features_in_", self.n_features_in_, self._fitted.n_raw - n_appended

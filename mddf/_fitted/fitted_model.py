@@ -318,7 +318,7 @@ class FittedStages:
 
         def predict(first: int, end: int) -> list[np.ndarray]:
             if member is None:
-                average = self._average(rows.block(first, end), n_jobs)
+                average = self.average(rows.block(first, end), n_jobs)
             elif numbers is None:
                 average = member.vectors(rows.block(first, end), n_jobs)
             else:
@@ -338,8 +338,8 @@ class FittedStages:
             return None
         return numbers
 
-    def _average(self, rows: EncodedRows, n_jobs: int | None) -> np.ndarray:
-        """Average of the stages for some rows."""
+    def average(self, rows: EncodedRows, n_jobs: int | None) -> np.ndarray:
+        """Average of the stages for some rows, before `finish`."""
         average = RunningAverage(self)
         for output in self.run(rows, n_jobs):
             average.add(output)

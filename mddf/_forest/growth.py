@@ -50,7 +50,7 @@ class DrawnTrees:
 
 @dataclass
 class ForestState:
-    """Trees that have been grown so far, and what growing more of them needs."""
+    """Trees that have been grown so far, and the state that further trees need."""
 
     entropy: list[int]  # of the trees' seeds
     trees: list[TreeBlock]  # one block for each call of the kernel

@@ -49,6 +49,7 @@ from mddf._gradient.options import (
     is_auto,
     kernel_options,
     may_have_linear_leaves,
+    scores_by_loss,
     value_of,
     warn_of_ignored,
 )
@@ -60,7 +61,6 @@ from mddf._gradient.trees import BoostedTrees
 from mddf._gradient.tuning import (
     MAX_ROWS_WITH_FOLDS,
     Trials,
-    scores_by_loss,
     uses_trials,
     with_parameters,
 )

@@ -18,7 +18,7 @@ from mddf._gradient.base import GradientBoosting
 from mddf._gradient.custom_loss import CustomLoss, GradientHessian, as_custom_loss
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import CLASSIFICATION, BoostingTarget, ClassificationTarget, TargetKind
-from mddf._gradient.options import NEWTON, SYMMETRIC
+from mddf._gradient.options import NEWTON, SYMMETRIC, scores_by_loss
 from mddf._gradient.parameters import BOOSTING_PARAMETERS, CONSTRAINTS
 from mddf._targets.target_validation import class_factors, encode_labels, known_labels
 from mddf._targets.weights import row_weights
@@ -202,7 +202,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     def _scorer(
         self, rows: BoostingRows, target: TargetKind
     ) -> Callable[[np.ndarray], float] | None:
-        if isinstance(self.scoring, str) and self.scoring == "loss":
+        if scores_by_loss(self):
             return None
         assert isinstance(target, ClassificationTarget)
         labels = rows.y[rows.held_out].astype(int)

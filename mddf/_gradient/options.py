@@ -113,6 +113,11 @@ def is_auto(model: BoostingParameters, parameter: str) -> bool:
     return isinstance(value, str) and value == AUTO
 
 
+def scores_by_loss(model: BoostingParameters) -> bool:
+    """Whether held-out rows are scored by the loss, not by a scorer."""
+    return isinstance(model.scoring, str) and model.scoring == "loss"
+
+
 def value_of(model: BoostingParameters, parameter: str, n_rows: int) -> Any:
     """Value of a parameter of `PLAIN` for a table of `n_rows` rows, with "auto" replaced."""
     if not is_auto(model, parameter):

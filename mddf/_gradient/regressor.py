@@ -34,7 +34,7 @@ from mddf._gradient.losses import (
     check_targets,
     takes_outputs,
 )
-from mddf._gradient.options import NEWTON, SYMMETRIC
+from mddf._gradient.options import NEWTON, SYMMETRIC, scores_by_loss
 from mddf._gradient.parameters import BOOSTING_PARAMETERS, CONSTRAINTS, FIXED_PARAMETERS
 from mddf._targets.kernel_targets import read_values
 
@@ -103,7 +103,7 @@ class GradientBoostingRegressor(GradientBoosting, TableRegressor):
     There are four orders, which trees use in turn. Missing values are a category of their own. A
     category that fit did not see gets the mean of all samples. Held-out samples that choose the
     depth first choose whether features with 32 to `max_bins` categories are split by sets instead.
-    Of several targets, the first eight have statistics.
+    If there are several targets, the first eight have statistics.
 
     References
     ----------
@@ -257,7 +257,7 @@ class GradientBoostingRegressor(GradientBoosting, TableRegressor):
     def _scorer(
         self, rows: BoostingRows, target: TargetKind
     ) -> Callable[[np.ndarray], float] | None:
-        if isinstance(self.scoring, str) and self.scoring == "loss":
+        if scores_by_loss(self):
             return None
         scorer = get_scorer("r2" if self.scoring is None else self.scoring)
         assert isinstance(target, RegressionTarget)

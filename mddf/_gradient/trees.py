@@ -210,12 +210,10 @@ class BoostedTrees:
             in_threads(add, ranges, n_jobs)
         return out
 
-    def staged(
-        self, codes: np.ndarray, n_jobs: int | None = None, first: int = 0
-    ) -> Iterator[np.ndarray]:
-        """Yield the raw predictions after each tree from `first` on, always in the same array."""
-        out = self.raw(codes, n_jobs, trees=range(first))
-        for tree in range(first, self.n_trees):
+    def staged(self, codes: np.ndarray, n_jobs: int | None = None) -> Iterator[np.ndarray]:
+        """Yield the raw predictions after each tree, always in the same array."""
+        out = self.raw(codes, n_jobs, trees=range(0))
+        for tree in range(self.n_trees):
             yield self.raw(codes, n_jobs, trees=range(tree, tree + 1), out=out)
 
     def leaves(self, codes: np.ndarray) -> np.ndarray:

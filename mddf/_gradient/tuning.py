@@ -21,6 +21,7 @@ from mddf._gradient.options import (
     learning_rate_of,
     may_have_gradient_scores,
     may_have_linear_leaves,
+    scores_by_loss,
     value_of,
 )
 from mddf._gradient.rounds import Rounds, most_rounds
@@ -73,11 +74,6 @@ _MIN_TREES_TIMES_RATE = 10.0
 # Median of the prior of the number of trees times the learning rate. Chosen together with the
 # number of folds, on the same small sets.
 _PRIOR_MEDIAN = 7.5
-
-
-def scores_by_loss(model: BoostingParameters) -> bool:
-    """Whether held-out rows are scored by the loss, not by a scorer."""
-    return isinstance(model.scoring, str) and model.scoring == "loss"
 
 
 def uses_trials(model: BoostingParameters, n_rows: int, target: TargetKind) -> bool:
@@ -147,19 +143,17 @@ class Trials:
         units = units or rows.units
         if folds is not None:
             folds = folds[:1] if has_one_fold else folds
+        elif has_one_fold:
+            split = rows.split(target, model.validation_fraction, entropy)
+            folds = [(split.train, split.held_out)]
         else:
-            if has_one_fold:
-                split = rows.split(target, model.validation_fraction, entropy)
-                folds = [(split.train, split.held_out)]
-            else:
-                is_classification = isinstance(target, ClassificationTarget)
-                folds = units.folds(N_FOLDS, is_classification)
-                n_folds = min(_FOLDS_TIMES_ROWS // units.n_units, _MAX_FOLDS)
-                if is_classification and n_folds > N_FOLDS:
-                    folds = units.folds(n_folds, True) or folds
-            if folds is None:
-                return None
-            rows = units.rows
+            is_classification = isinstance(target, ClassificationTarget)
+            folds = units.folds(N_FOLDS, is_classification)
+            n_folds = min(_FOLDS_TIMES_ROWS // units.n_units, _MAX_FOLDS)
+            if is_classification and n_folds > N_FOLDS:
+                folds = units.folds(n_folds, True) or folds
+        if folds is None:
+            return None
         return cls(rows, units, folds, target, categorical, encoding, entropy)
 
     def race(self, model: Model) -> tuple[Trials, Model]:

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from mddf._base.messages import short
 from mddf._binning.encoded_rows import EncodedRows
-from mddf._fitted.fitted_model import FittedStages, RunningAverage
+from mddf._fitted.fitted_model import FittedStages
 from mddf._input.date_columns import table_names
 from mddf._input.reading import read_table
 
@@ -122,10 +122,8 @@ def predict_numbers(
     """
     fitted = fitted_stages(model)
     rows = fitted.binner.encode_numbers(numbers, fitted.columns_of_levels, fitted.n_added)
-    average = RunningAverage(fitted)
-    for output in fitted.run(rows, n_jobs):
-        average.add(output)
-    return fitted.finish(average.value()) if finished else average.value()
+    average = fitted.average(rows, n_jobs)
+    return fitted.finish(average) if finished else average
 
 
 def feature_names(model: BaseEstimator) -> list[str]:

@@ -325,7 +325,7 @@ def _leave_one_out(
 
 
 def _first_least(errors: Sequence[float]) -> int:
-    """Place of the least error. Of errors that are equal but for rounding, the first one."""
+    """Place of the least error; the first one if errors are equal but for rounding."""
     # LAPACK's rounding moves errors by about 1e-13 of their size.
     return int(np.argmax(np.asarray(errors) <= min(errors) * (1 + 1e-9)))
 

@@ -380,7 +380,7 @@ def _find_layout(path: Path, form: Format) -> _Layout:
 def _detect_delimiter(sample: str) -> str:
     """The delimiter by which most rows have as many cells as the header; a comma if none does.
 
-    Of several such delimiters, it is the one between cells that hold no other delimiter.
+    If there are several such delimiters, the cells of the chosen one hold no other delimiter.
     """
     # The last line may be cut.
     whole = sample if len(sample) < _SAMPLE else sample[: sample.rfind("\n") + 1]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 
 from mddf._base.serialization import Saved
-from mddf._fitted.base_estimators import TableEstimator
 from mddf._resampling.time_order import TimeOrder
 
 # Types within fitted histogram gradient boosting that skops does not trust by default.
@@ -49,7 +48,7 @@ def skops_types(*, boosting: bool = False) -> list[str]:
     """
     packages = [import_module(name) for name in _PACKAGES]
     public = [getattr(package, name) for package in packages for name in package.__all__]
-    saved = (Saved, TableEstimator, TimeOrder)
+    saved = (Saved, TimeOrder)
     estimators = [kind for kind in public if isinstance(kind, type) and issubclass(kind, saved)]
     names = [f"{kind.__module__}.{kind.__qualname__}" for kind in estimators]
     return sorted([*names, "numpy.dtype", *(_HIST_GRADIENT_BOOSTING if boosting else ())])
