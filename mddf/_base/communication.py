@@ -47,7 +47,7 @@ class Communicator:
         return [rank for rank in range(self.size) if rank != self.rank]
 
     def gather(self, item: Item) -> list[Item]:
-        """Send an object to all processes; return those of all processes by rank."""
+        """Send an object to all processes; return the objects of all processes by rank."""
         return self.distribute([item] * self.size)
 
     def distribute(self, items: Sequence[Item]) -> list[Item]:

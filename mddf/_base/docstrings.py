@@ -44,7 +44,7 @@ def describes_parameters(*shared: str) -> Callable[[Class], Class]:
     A class describes only the parameters that are its own. All others of its constructor are
     looked up in the shared texts, of which the first one that has the name counts. Parameters get
     the order of the constructor, and shared ones the default values that are written there.
-    Attributes of the texts follow those of the class, and notes of the texts its own notes.
+    Attributes and notes of the texts follow the attributes and notes of the class.
 
     Parameters
     ----------

@@ -121,7 +121,7 @@ class Encoder:
         return {"array": self._place(np.asarray(array))}
 
     def _place(self, array: np.ndarray) -> int:
-        """Number of an array among those of the file; equal arrays are stored once."""
+        """Number of an array among the arrays of the file; equal arrays are stored once."""
         if not (array.flags.c_contiguous or array.flags.f_contiguous):
             array = np.ascontiguousarray(array)
         digest = blake2b(repr(describe_array(array)).encode(), digest_size=16)

@@ -226,7 +226,7 @@ def _read_boosting_target(
 ) -> BoostingTarget:
     """Do what `_read_target` of the model does, for the rows of all shards.
 
-    The values are those of this shard, the weights those of all shards.
+    The result has the values of this shard and the weights of all shards.
     """
     if isinstance(model, GradientBoostingClassifier):
         return _read_boosting_classes(model, y, shard.sample_weight, communicator)

@@ -226,7 +226,7 @@ def _plan_draws(
 ) -> Draws:
     """Do what `plan_sampling` does, for the rows of this shard.
 
-    `weights` are those of all shards.
+    `weights` are the weights of the rows of all shards.
     """
     rows = np.arange(table.n_rows, dtype=np.uint32)
     if own_weight is not None:

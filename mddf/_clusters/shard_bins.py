@@ -85,7 +85,7 @@ def bin_shard(
 ) -> BinnedTable:
     """Learn the bins of the rows of all shards, and code the rows of this shard.
 
-    `weights` are those of all shards.
+    `weights` are the weights of the rows of all shards.
     """
     table = shard.table
     if weights is not None and np.all(weights == weights[0]):

@@ -75,7 +75,6 @@ are ignored.
             options.table,
             table_options.schema_for(options, stored.schema),
             options.keep,
-            keep_option="--keep",
             coverage=options.interval,
             decision=decision,
         )
@@ -94,19 +93,15 @@ def predicted_blocks(
     model: BaseEstimator,
     table: Path,
     schema: Schema,
-    keep: Sequence[str] = (),
+    keep: Sequence[str],
     *,
-    keep_option: str,
-    coverage: float | None = None,
-    decision: Decision | None = None,
+    coverage: float | None,
+    decision: Decision | None,
 ) -> Iterator[pd.DataFrame]:
-    """Predictions of the blocks of a table, in their order, so that any table fits in memory.
-
-    Errors call `keep` by the name `keep_option`.
-    """
+    """Predictions of the blocks of a table, in their order, so that any table fits in memory."""
     column = f"predicted {schema.target.name}"
     for X, source in rows.read_feature_blocks(table, schema, keep):
-        rows.check_names(f"{keep_option} must be a column of {table}:", keep, source.names)
+        rows.check_names(f"--keep must be a column of {table}:", keep, source.names)
         block = predictions(model, X, column, coverage=coverage, decision=decision)
         rows.insert_cells(block, source, keep)
         yield block

@@ -12,7 +12,7 @@ import numpy as np
 
 from mddf._base.messages import nearest
 from mddf._quality.target import task_of
-from mddf._schema.format import PLAIN, Format, TableError
+from mddf._schema.format import Format, TableError
 from mddf._schema.source import Source, read_blocks, read_source
 
 from .extras import need_tables
@@ -85,11 +85,11 @@ def read(path: Path, form: Format, columns: Collection[str] | None = None) -> So
 def read_training(
     path: Path,
     target: str,
-    drop: Sequence[str] = (),
+    drop: Sequence[str],
     *,
     not_features: Sequence[str] = (),
-    task: str = "classification",
-    form: Format = PLAIN,
+    task: str,
+    form: Format,
     drop_unlabelled: bool = False,
     warn: bool = False,
 ) -> TrainingTable:
@@ -196,7 +196,7 @@ def read_features(
 
 
 def read_feature_blocks(
-    path: Path, schema: Schema, keep: Collection[str] = ()
+    path: Path, schema: Schema, keep: Collection[str]
 ) -> Iterator[tuple[pd.DataFrame, Source]]:
     """Read as `read_features` does, in blocks of rows, so that a table of any size fits."""
     need_tables()

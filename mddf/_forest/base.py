@@ -139,7 +139,7 @@ class Forest(TableEstimator, Generic[TargetT]):
         self._check_groups(groups)
         with unchanged_on_failure(self):
             # 1. Read X, y, weights and groups.
-            continues = self.warm_start and hasattr(self, "_fitted")
+            continues = self._continues
             if continues:
                 refuse_changed(self._fixed, plain_parameters(self, FIXED_PARAMETERS))
             table = read_table(
@@ -252,6 +252,11 @@ class Forest(TableEstimator, Generic[TargetT]):
             )
 
     # Steps of a warm start.
+
+    @property
+    def _continues(self) -> bool:
+        """Whether fit keeps the trees of an earlier fit."""
+        return self.warm_start and self.__sklearn_is_fitted__()
 
     def _check_continuation(self, rows: TrainingRows[TargetT]) -> None:
         """Refuse rows and parameters that do not match the trees of the earlier fit."""

@@ -49,18 +49,19 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
         y = read_values(y)
         if self.criterion == "poisson":
             check_poisson_targets(y, sample_weight)
-        continues = self.warm_start and hasattr(self, "_fitted")
-        if continues and y.shape[1] != self.n_outputs_:
+        if self._continues and y.shape[1] != self.n_outputs_:
             raise ValueError(
                 f"with warm_start=True, y must have the {self.n_outputs_} outputs of the fit "
                 f"before, got {y.shape[1]}"
             )
-        if continues and self.keep_targets != self._most_targets:
+        if self._continues and self.keep_targets != self._most_targets:
             raise ValueError(
                 f"with warm_start=True, keep_targets must be {self._most_targets}, as in the fit "
                 f"before, got {self.keep_targets}"
             )
-        values = Values.from_targets(y, sample_weight, self._exponents if continues else None)
+        values = Values.from_targets(
+            y, sample_weight, self._exponents if self._continues else None
+        )
         values.warn_of_underflow(sample_weight)
         return values
 
@@ -105,8 +106,7 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
             seeds=seeds,
             max_per_leaf=self.keep_targets,
         )
-        continues = self.warm_start and hasattr(self, "_fitted")
-        before = self._leaf_targets if continues else []
+        before = self._leaf_targets if self._continues else []
         return {"_leaf_targets": [*before, (leaf_targets, len(trees))]}
 
     def _row_weights(self, rows: TrainingRows[Values]) -> RowWeights:

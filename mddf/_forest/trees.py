@@ -293,7 +293,7 @@ class _RegressionTree(ForestTree):
     def _impurities(self) -> np.ndarray:
         nodes = self._nodes
         means = self._values
-        # Absolute errors of nodes do not follow from those of their leaves.
+        # Absolute errors of nodes do not follow from the errors of their leaves.
         if self.criterion == "absolute_error":
             return np.full(len(means), np.nan)
         assert nodes.weight is not None

@@ -127,6 +127,11 @@ class GradientBoosting(BoostingParameters, TableEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
     _fixed_parameters: ClassVar[tuple[str, ...]] = FIXED_PARAMETERS
 
+    @property
+    def _continues(self) -> bool:
+        """Whether fit keeps the trees of an earlier fit."""
+        return self.warm_start and self.__sklearn_is_fitted__()
+
     # Methods that depend on the kind of target
 
     def _read_target(self, y: npt.ArrayLike, weights: np.ndarray | None) -> BoostingTarget:
@@ -215,7 +220,7 @@ class GradientBoosting(BoostingParameters, TableEstimator):
         refuse_booleans("interaction_cst", self.interaction_cst)
         with unchanged_on_failure(self):
             # 1. Read the table, the target and the weights.
-            continues = self.warm_start and hasattr(self, "_fitted")
+            continues = self._continues
             if continues:
                 refuse_changed(self._fixed, plain_parameters(self, self._fixed_parameters))
             elapsed = () if continues else helpful_days(self, X, y, sample_weight)

@@ -216,7 +216,7 @@ class GradientBoostingRegressor(GradientBoosting, TableRegressor):
         target = RegressionTarget.from_targets(
             loss, weighted, with_weight(weights, weights), tweedie_power=self._variance_power()
         )
-        if self.warm_start and hasattr(self, "_fitted"):
+        if self._continues:
             assert isinstance(self._target, RegressionTarget)
             if target.n_scores == self._target.n_scores:  # checked later
                 target = replace(target, exponent=self._target.exponent, sizes=self._target.sizes)

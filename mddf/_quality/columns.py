@@ -100,7 +100,7 @@ class DataColumn:
 
     @cached_property
     def value_codes(self) -> np.ndarray:
-        """Codes of the different values; those of missing cells mean nothing."""
+        """Codes of the different values; codes of missing cells mean nothing."""
         if self.codes is not None:
             return self.codes
         assert self.numbers is not None
