@@ -11,6 +11,7 @@ from numpy.random import RandomState
 
 from mddf._base.docstrings import COMMON, describes_parameters
 from mddf._base.validation import resolve_named
+from mddf._forest.classifiers import RandomForestClassifier
 from mddf._layers.base_cascade import CASCADE_PARAMETERS, BaseCascade
 from mddf._layers.cascade_plan import CascadeKind
 from mddf._layers.coefficients import LastLayer
@@ -20,15 +21,21 @@ from mddf._layers.rules import (
     BinnedScreening,
     LayerRules,
     OwnClassReweighting,
+    single_split,
     trees_by_rows,
 )
 
-# The rules of the relatives of gcForest.
+# What makes a cascade a relative of gcForest.
 RELATIVES: dict[str, dict[str, Any]] = {
     "gcForest": {"rules": None},
     "gcForestCS": {"rules": LayerRules(screening=AccuracyScreening(), n_estimators=trees_by_rows)},
     "DBC-Forest": {"rules": LayerRules(screening=BinnedScreening(), n_estimators=trees_by_rows)},
     "AWDF": {"rules": LayerRules(reweighting=OwnClassReweighting())},
+    "tree-network": {
+        "rules": LayerRules(max_depth=single_split),
+        "n_layers": 2,
+        "early_stopping": False,
+    },
 }
 
 
@@ -124,14 +131,18 @@ class GCForestClassifier(BaseCascade):
 
     @classmethod
     def named(cls, name: str, **params: Any) -> Self:
-        """Make a relative of gcForest, which has the same layers and a rule of its own.
+        """Make a relative of gcForest, which has a rule of its own.
 
         Parameters
         ----------
         name : str
             "gcForest"; "gcForestCS" (confident rows leave the cascade, `mddf.rules.
             AccuracyScreening`); "DBC-Forest" (`mddf.rules.BinnedScreening`); "AWDF" (weights that
-            fall with the probability of a sample's own class, `mddf.rules.OwnClassReweighting`).
+            fall with the probability of a sample's own class, `mddf.rules.OwnClassReweighting`);
+            "tree-network" (a shallow tree network: two layers of one tree. Two folds make the
+            class vectors of the first layer, and the tree of the second layer has one split,
+            `mddf.rules.single_split`. For another first tree, pass `forests` with one forest of
+            one tree).
         **params
             Parameters other than `rules`.
 
@@ -151,7 +162,11 @@ class GCForestClassifier(BaseCascade):
         >>> GCForestClassifier.named("gcForestCS").rules.screening
         AccuracyScreening(error_reduction=3.0)
         """
-        return cls(**resolve_named(name, RELATIVES, {}, params))
+        defaults: dict[str, Any] = {}
+        if name == "tree-network":
+            tree = RandomForestClassifier(1, bootstrap=False, max_features=None)
+            defaults = {"forests": [tree], "cv": 2, "refit": True}
+        return cls(**resolve_named(name, RELATIVES, defaults, params))
 
     def _kind(self) -> CascadeKind:
         forests = ("random",) * 4 + ("completely-random",) * 4

@@ -7,6 +7,7 @@ from mddf._layers.rules import (
     LayerRules,
     LayerView,
     OwnClassReweighting,
+    single_split,
     trees_by_rows,
 )
 
@@ -16,6 +17,7 @@ __all__ = [
     "LayerRules",
     "LayerView",
     "OwnClassReweighting",
+    "single_split",
     "trees_by_rows",
 ]
 

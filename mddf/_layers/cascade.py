@@ -93,11 +93,12 @@ class Cascade:
         # member, or their mean. Nothing is kept of a layer that is not used again.
         self._passed_on: list[list[np.ndarray]] = []
         # Decisions of the user's rules: rows that did not leave, features of the next layer (None:
-        # as planned), and the factor of its trees.
+        # as planned), the factor of its trees, and their depth limit (None: as planned).
         self.active = np.ones(trainer.n_samples, bool)
         self._last_vectors: list[np.ndarray] = []  # which rows that left keep
         self._columns: np.ndarray | None = None
         self._tree_factor = 1.0
+        self._max_depth: int | None = None
 
     @property
     def n_added(self) -> int:
@@ -142,7 +143,10 @@ class Cascade:
         )
         depth = self.kind.depth(number)
         members = [
-            member.limited(depth).with_tree_factor(self._tree_factor) for member in self.members
+            member.limited(depth)
+            .with_max_depth(self._max_depth)
+            .with_tree_factor(self._tree_factor)
+            for member in self.members
         ]
         stage, vectors = grow_layer(trainer, members, job)
         if not self.active.all():
@@ -249,6 +253,7 @@ class Cascade:
             self.reweighting = rules.factors(view, self.reweighting)
             self._columns = rules.raw_columns(view, self.trainer.n_features)
             self._tree_factor = rules.tree_factor(view)
+            self._max_depth = rules.depth_limit(view)
         return rules.is_over(view)
 
 

@@ -114,6 +114,10 @@ class Member(ABC):
         """Copy with a depth limit, if it is a random forest without a limit."""
         return self
 
+    def with_max_depth(self, max_depth: int | None) -> Self:
+        """Copy with another depth limit, if it is a forest; None changes nothing."""
+        return self
+
     def for_later_layers(self) -> ForestMember | None:
         """The member as it is in later layers; None if they cannot have it."""
         return None
@@ -257,9 +261,12 @@ class ForestMember(Member):
 
     def limited(self, max_depth: int | None) -> Self:
         forest = self.model
-        if max_depth is None or forest._random_thresholds or forest.max_depth:
+        if forest._random_thresholds or forest.max_depth:
             return self
-        return self.with_parameters(max_depth=max_depth)
+        return self.with_max_depth(max_depth)
+
+    def with_max_depth(self, max_depth: int | None) -> Self:
+        return self if max_depth is None else self.with_parameters(max_depth=max_depth)
 
     def for_later_layers(self) -> ForestMember | None:
         return self

@@ -120,6 +120,9 @@ class LayerRules:
     n_estimators : callable, default=None
         Returns the factor by which each forest of the next layer has more trees than the forests
         of the first layer, at most 20.
+    max_depth : callable, default=None
+        Returns the depth limit of all forests of the next layer, in place of their own; None
+        keeps their own.
     stop : callable, default=None
         Returns whether no more layers are trained. Early stopping still chooses among the layers.
 
@@ -146,6 +149,7 @@ class LayerRules:
     redraw: bool = False
     columns: Callable[[LayerView], Any] | None = None
     n_estimators: Callable[[LayerView], Any] | None = None
+    max_depth: Callable[[LayerView], Any] | None = None
     stop: Callable[[LayerView], Any] | None = None
 
     def check(self) -> None:
@@ -222,6 +226,17 @@ class LayerRules:
                 f"n_estimators of rules must return a factor above 0, got {short(factor)}"
             )
         return min(float(factor), _MAX_TREE_FACTOR)
+
+    def depth_limit(self, view: LayerView) -> int | None:
+        """Depth limit of the forests; None keeps their own."""
+        if self.max_depth is None:
+            return None
+        depth = _call("max_depth", self.max_depth, view)
+        if depth is not None and (not isinstance(depth, Integral) or depth < 1):
+            raise ValueError(
+                f"max_depth of rules must return an int of at least 1 or None, got {short(depth)}"
+            )
+        return None if depth is None else int(depth)
 
     def is_over(self, view: LayerView) -> bool:
         """Whether the rule stops the cascade."""
@@ -388,6 +403,31 @@ class OwnClassReweighting:
         own = view.mean_vectors[np.arange(len(view.y)), view.y]
         factors: np.ndarray = np.maximum(1 - own, self.least)
         return factors if factors[view.active].any() else np.ones(len(view.y))
+
+
+def single_split(view: LayerView) -> int:
+    """Depth limit 1: trees of the next layer have one split, as in shallow tree networks.
+
+    Parameters
+    ----------
+    view : LayerView
+
+    Returns
+    -------
+    int
+
+    References
+    ----------
+    L. Arnould, C. Boyer and E. Scornet, "Analyzing the tree-layer structure of deep forests",
+    ICML 2021.
+
+    Examples
+    --------
+    >>> from mddf.baselines import GCForestClassifier
+    >>> GCForestClassifier.named("tree-network").rules.max_depth.__name__
+    'single_split'
+    """
+    return 1
 
 
 def trees_by_rows(view: LayerView) -> float:
