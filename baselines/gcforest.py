@@ -16,7 +16,7 @@ from mddf._layers.base_cascade import CASCADE_PARAMETERS, BaseCascade
 from mddf._layers.cascade_plan import CascadeKind
 from mddf._layers.coefficients import LastLayer
 from mddf._layers.layered_estimator import LAYERED_PARAMETERS
-from mddf._layers.rules import (
+from mddf.rules import (
     AccuracyScreening,
     BinnedScreening,
     LayerRules,

@@ -28,6 +28,7 @@ _PACKAGES = frozenset(
         "mddf",
         "mddf.baselines",
         "mddf.representation",
+        "mddf.rules",
         "sklearn.gaussian_process.kernels",
         *(f"sklearn.{name}" for name in sklearn.__all__),
     ]
@@ -57,6 +58,11 @@ def public_class(name: object) -> type | None:
         return None
     kind = getattr(module, short_name, None) if short_name in module.__all__ else None
     return kind if isinstance(kind, type) else None
+
+
+def _rules() -> set[str]:
+    """Names of the functions that users pass to cascades, which a model holds by reference."""
+    return {f"mddf.rules.{name}" for name in import_module("mddf.rules").__all__}
 
 
 class Encoder:
@@ -197,7 +203,9 @@ class Decoder:
         known = [
             name
             for name in untrusted
-            if name in self._trusted | _PRIVATE_TYPES or public_class(name) is not None
+            if name in self._trusted | _PRIVATE_TYPES
+            or public_class(name) is not None
+            or name in _rules()
         ]
         if unknown := [name for name in untrusted if name not in known]:
             names = ", ".join(map(repr, unknown))

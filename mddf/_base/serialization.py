@@ -36,7 +36,8 @@ def publish(namespace: dict[str, Any]) -> None:
     package = namespace["__name__"]
     for name in namespace["__all__"]:
         value = namespace.get(name)  # None if it is imported at its first use
-        if isinstance(value, type | FunctionType) and value.__module__.startswith(f"{package}."):
+        private = (f"{package}.", "mddf._")
+        if isinstance(value, type | FunctionType) and value.__module__.startswith(private):
             value.__module__ = package
 
     def public_names() -> list[str]:

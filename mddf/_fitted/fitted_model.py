@@ -6,7 +6,7 @@ is stored as these stages. Predictions, explanations, graphs and costs are made 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -25,6 +25,7 @@ from mddf._fitted.vector_layout import bounded, columns_of, combine, rounded, se
 from mddf._input.table import Table
 from mddf._targets.kernel_targets import TargetScaling, in_units_of_y
 from mddf._trees import predictor
+from mddf._trees.regions import leaf_regions, region_columns
 
 
 class Link(Protocol):
@@ -155,6 +156,9 @@ class Stage:
     # (n_columns,): importances of the columns that the stage reads, of sum 1 or all zero; None if
     # they are unknown or are not needed.
     importances: np.ndarray | None = None
+    # Makes the columns that the next stage reads of the regions of leaves, for each member; None:
+    # these are the class vectors.
+    augmentation: Callable[..., Any] | None = None
 
     def blocks(self, number: int | None) -> list[Any]:
         """The blocks of trees of one member, or of all."""
@@ -176,6 +180,18 @@ class Stage:
     def own_columns(self, vectors: np.ndarray) -> np.ndarray:
         """Columns that the stage adds, from all vectors (n_members, n_rows, n_columns)."""
         return columns_of(vectors[self.inputs], self.average_weights)
+
+    def columns_of_regions(
+        self, codes: np.ndarray, bins: Bins, n_features: int, n_added: int
+    ) -> np.ndarray:
+        """Columns that `augmentation` makes for the next stage, of shape (n_rows, n_added)."""
+        assert self.augmentation is not None
+        n_columns = n_added // len(self.members)
+        parts = []
+        for member in self.members:
+            regions = leaf_regions(member.blocks, codes, bins, n_features)
+            parts.append(region_columns(self.augmentation, regions, len(codes), n_columns))
+        return np.hstack(parts)
 
     def mean(self, columns: np.ndarray) -> np.ndarray:
         """Mean over members of the result of `own_columns`, shape (n_rows, n_columns)."""
@@ -373,8 +389,13 @@ class FittedStages:
             if stage.gate is not None:
                 left |= stage.leaving(columns[-1])
             if columns and number + 1 < len(self.stages):
+                passed_on = added
+                if stage.augmentation is not None:
+                    passed_on = stage.columns_of_regions(
+                        rows.codes, self.bins_of(stage), self.n_raw, self.n_added
+                    )
                 bins = self.stages[number + 1].added_bins
-                apply_bins(added, bins, out=rows.codes, first_column=self.n_raw, n_jobs=n_jobs)
+                apply_bins(passed_on, bins, out=rows.codes, first_column=self.n_raw, n_jobs=n_jobs)
             yield StageOutput(stage, vectors, added)
 
     def counts(self) -> Iterator[tuple[str, int, int]]:

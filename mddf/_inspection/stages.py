@@ -59,6 +59,11 @@ def refuse_untraceable(model: BaseEstimator, remedy: str) -> None:
             f"rows leave the layers of the {type(model).__name__} early, so that contributions "
             f"cannot be passed back through its layers; use {remedy}"
         )
+    if any(stage.augmentation is not None for stage in fitted.stages):
+        raise TypeError(
+            f"layers of the {type(model).__name__} pass on columns of a function (augmentation), "
+            f"through which contributions cannot be passed back; use {remedy}"
+        )
     if fitted.weighs_members:
         raise TypeError(
             f"the average of a {type(model).__name__} is not a sum over trees, so that "

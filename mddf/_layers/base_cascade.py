@@ -43,9 +43,11 @@ from mddf._layers.stopping import (
 from mddf._layers.tasks import ClassificationTask
 from mddf._layers.trainer import Trainer
 from mddf._resampling.sampling import canonical_order
+from mddf._resampling.time_order import TimeOrder
 from mddf._targets.kernel_targets import Classes
 from mddf._targets.target_validation import class_factors
 from mddf._targets.weights import row_weights
+from mddf._trees.regions import n_region_columns
 
 # Descriptions that the cascades share; see `describes_parameters`.
 CASCADE_PARAMETERS = """
@@ -149,9 +151,14 @@ class BaseCascade(Layered, ProbabilityClassifier):
         grains = resolve_grains(self.grains, inputs.n_features)
         n_classes = len(classes)
         passes_all = kind.passes_all(len(members), n_classes, min(map(len, grains)))
+        if callable(kind.augmentation):
+            self._check_augmentation(members)
+            n_added = len(members) * n_region_columns(kind.augmentation, inputs.n_features)
+        else:
+            n_added = n_classes * (len(members) if passes_all else 1)
 
         # 2. Bin the table, with spare columns for the features that a layer adds.
-        binned = self._bin(inputs, n_classes * (len(members) if passes_all else 1))
+        binned = self._bin(inputs, n_added)
         folds = self._make_folds(inputs, target, binned)
         trainer = self._make_trainer(inputs, target, members, binned, folds)
 
@@ -168,7 +175,14 @@ class BaseCascade(Layered, ProbabilityClassifier):
 
         # 4. Build the layers, and calibrate their average.
         cascade = Cascade(
-            trainer, kind, members, folds, refit=self.refit, grains=grains, passes_all=passes_all
+            trainer,
+            kind,
+            members,
+            folds,
+            refit=self.refit,
+            grains=grains,
+            n_added=n_added,
+            passes_all=passes_all,
         )
         grow_cascade(
             cascade,
@@ -187,12 +201,26 @@ class BaseCascade(Layered, ProbabilityClassifier):
         self._fitted = FittedStages(
             binned.binner,
             cascade.stages,
-            cascade.n_added,
+            n_added,
             calibration=cascade.calibration,
             is_at_most_one=True,
         )
         self._store_growth(cascade)
         return [trainer.known_vectors(np.stack(vectors)) for vectors in cascade.vectors]
+
+    def _check_augmentation(self, members: Sequence[Member]) -> None:
+        """Refuse a function as augmentation where its regions are unknown."""
+        others = [member.name for member in members if not member.n_trees]
+        if others:
+            raise ValueError(
+                f"a function as augmentation needs forests of mddf, got the member {others[0]!r}"
+            )
+        if self.refit or isinstance(self.cv, str | TimeOrder) or self.checkpoint is not None:
+            raise ValueError(
+                "a function as augmentation reads the forests of all folds: expected refit=False, "
+                f"checkpoint=None and folds as cv, got refit={self.refit}, "
+                f"checkpoint={short(self.checkpoint)} and cv={short(self.cv)}"
+            )
 
     def _kind_with_rules(self) -> CascadeKind:
         """The kind of cascade, whose reweighting the user's rules replace if they have one."""

@@ -61,6 +61,7 @@ class Cascade:
         *,
         refit: bool,  # keep forests of all samples rather than forests of the folds
         grains: Sequence[np.ndarray],  # features of the layers, in turn
+        n_added: int,  # number of columns that a layer adds
         passes_all: bool,  # whether a layer passes on the vectors of all members, not their mean
     ) -> None:
         self.trainer = trainer
@@ -69,6 +70,7 @@ class Cascade:
         self.folds = folds
         self.refit = refit
         self.grains = grains
+        self.n_added = n_added
         self.passes_all = passes_all
         self.stages: list[Stage] = []
         self.calibration: Calibration = UNCALIBRATED
@@ -92,6 +94,8 @@ class Cascade:
         # For each layer, its vectors in parts that lie side by side in the table: one for each
         # member, or their mean. Nothing is kept of a layer that is not used again.
         self._passed_on: list[list[np.ndarray]] = []
+        # (n_samples, n_added): columns of the last layer's regions, in place of its vectors
+        self._region_columns = np.empty((0, 0))
         # Decisions of the user's rules: rows that did not leave, features of the next layer (None:
         # as planned), the factor of its trees, and their depth limit (None: as planned).
         self.active = np.ones(trainer.n_samples, bool)
@@ -99,11 +103,6 @@ class Cascade:
         self._columns: np.ndarray | None = None
         self._tree_factor = 1.0
         self._max_depth: int | None = None
-
-    @property
-    def n_added(self) -> int:
-        """Number of columns that a layer adds."""
-        return self.trainer.task.n_columns * (len(self.members) if self.passes_all else 1)
 
     def too_few_rows(self) -> str:
         """Why the next layer cannot be trained; empty if it can."""
@@ -122,9 +121,9 @@ class Cascade:
         trainer = self.trainer
         added = None
         if number:
-            trainer.append_features(self._augmented_features())
+            trainer.append_features(self._features_for_next())
             if trainer.numbers is not None:
-                added = np.hstack(list(self._augmented_features()))
+                added = np.hstack(list(self._features_for_next()))
         entropy = trainer.seeds.entropy_for(Purpose.FORESTS, number)
         job = Job(
             splits=layer_splits(
@@ -149,6 +148,9 @@ class Cascade:
             for member in self.members
         ]
         stage, vectors = grow_layer(trainer, members, job)
+        if callable(self.kind.augmentation):
+            stage = replace(stage, augmentation=self.kind.augmentation)
+            self._region_columns = self._columns_of_regions(stage, job.splits)
         if not self.active.all():
             vectors = [
                 put_aside(np.where(self.active[:, None], new, last))
@@ -165,8 +167,36 @@ class Cascade:
         augmented = np.arange(n_features, n_features + self.n_added, dtype=np.int32)
         return np.concatenate([raw, augmented]) if self.kind.sees_raw else augmented
 
-    def _augmented_features(self) -> Iterator[np.ndarray]:
+    def _columns_of_regions(self, stage: Stage, splits: Sequence[Split]) -> np.ndarray:
+        """Columns of held-out rows, which the forests of their folds make; NaN for other rows."""
+        trainer = self.trainer
+        total = np.zeros((trainer.n_samples, self.n_added))
+        n_times = np.zeros(trainer.n_samples)
+        for number, split in enumerate(splits):
+            held_out = split.held_out_rows()
+            # The blocks of all folds follow each other, as many for each fold.
+            members = []
+            for member in stage.members:
+                n_blocks = len(member.models) // len(splits)
+                models = member.models[number * n_blocks : (number + 1) * n_blocks]
+                members.append(replace(member, models=models))
+            fold = replace(stage, members=members)
+            total[held_out] += fold.columns_of_regions(
+                trainer.table.codes[held_out], trainer.table.bins, trainer.n_features, self.n_added
+            )
+            n_times[held_out] += 1
+        with np.errstate(invalid="ignore"):
+            return total / n_times[:, None]
+
+    def _features_for_next(self) -> Iterator[np.ndarray]:
         """Features that the layers so far add for the next one, in parts side by side."""
+        if callable(self.kind.augmentation):
+            yield self._region_columns
+        else:
+            yield from self._mean_vectors()
+
+    def _mean_vectors(self) -> Iterator[np.ndarray]:
+        """Class vectors of the layers so far together, in the parts that layers pass on."""
         for parts_of_layers in zip(*self._passed_on, strict=True):
             yield combine(parts_of_layers, self.alphas)
 
@@ -188,7 +218,7 @@ class Cascade:
         self._find_coefficients(number, mean)
         layer_score = score(mean)
         # A weighted mean of ones can exceed 1 by a bit, which metrics of scikit-learn refuse.
-        probabilities = np.minimum(mean_of(self._augmented_features()), 1.0)
+        probabilities = np.minimum(mean_of(self._mean_vectors()), 1.0)
         margins = class_margins(probabilities, task.target)
         self.margins.append(put_aside(margins))
         margin_mean, margin_std = margin_moments(margins, task.weight)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,8 +35,9 @@ class CascadeKind:
     # Whether layers after the first get the features of the table, and of the layer before.
     sees_raw: bool = True
     sees_augmented: bool = True
-    # {"auto", "mean", "per-forest"}: Class vectors that a layer passes on.
-    augmentation: str = "per-forest"
+    # {"auto", "mean", "per-forest"}: Class vectors that a layer passes on. A function makes other
+    # columns, of the regions of leaves.
+    augmentation: str | Callable[..., Any] = "per-forest"
     # c in c (t + 1), the depth limit of the random forests of layer t, counted from 1
     depth_step: int | None = None
 

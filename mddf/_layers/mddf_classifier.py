@@ -78,10 +78,17 @@ class MDDFClassifier(BaseCascade):
     structure : {"preconc", "stacking", "no-preconc"}, default="preconc"
         Input of the layers after the first: the features and the class vectors of the layers
         before, or only the class vectors, or only the features.
-    augmentation : {"auto", "mean", "per-forest"}, default="auto"
+    augmentation : {"auto", "mean", "per-forest"} or callable, default="auto"
         Class vectors that a layer passes on: their mean over its forests, or one of each forest.
         "auto" passes on one of each if together they have no more columns than the features. In
-        both cases, they are averaged over the layers so far, weighted by the coefficients.
+        both cases, they are averaged over the layers so far, weighted by the coefficients. A
+        callable makes other columns of the last layer, such as `mddf.rules.mean_regions`: it is
+        called as ``augmentation(regions)`` for each forest, and returns an array with a row for
+        each sample. ``regions`` is an iterator over the trees, of pairs (lower, upper): bounds of
+        each feature in the leaves of the samples, each of shape (n_samples, n_features), infinite
+        where there is no bound. It gets the trees of one fold for the samples that these did not
+        see, and the trees of all folds for new samples, so that its result should be a mean over
+        trees. It needs folds, ``refit=False`` and forests of this package.
     alpha : {"simplex", "stagewise", "mean-margin"} or callable, default="simplex"
         Rule for the coefficients. "simplex": stochastic gradient descent over the coefficients of
         all layers, which are not negative and have sum 1. "stagewise": descent over the last
@@ -157,7 +164,7 @@ class MDDFClassifier(BaseCascade):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseCascade._parameter_constraints,
         "structure": [StrOptions({"preconc", "stacking", "no-preconc"})],
-        "augmentation": [StrOptions({"auto", "mean", "per-forest"})],
+        "augmentation": [StrOptions({"auto", "mean", "per-forest"}), callable],
         "alpha": [StrOptions({"simplex", "stagewise", "mean-margin"}), callable],
         "target_margin": [Within(Real, 1e-6, 1 - 1e-6, closed="both")],
         "mu": [Within(Real, 0, 1e9, closed="both")],
@@ -173,7 +180,7 @@ class MDDFClassifier(BaseCascade):
         forests: list[Any] | None = None,
         cv: Any = 5,
         structure: str = "preconc",
-        augmentation: str = "auto",
+        augmentation: str | Callable[..., Any] = "auto",
         alpha: str | Callable[..., Any] = "simplex",
         target_margin: float = 0.9,
         mu: float = 0.1,
@@ -272,6 +279,7 @@ class MDDFClassifier(BaseCascade):
             "mean-margin": MeanMargin(),
         }
         refuse_class("alpha", self.alpha)
+        refuse_class("augmentation", self.augmentation)
         rule = OwnRule(self.alpha) if callable(self.alpha) else rules[self.alpha]
         reweighting = None
         if self.strength > 0:

@@ -62,6 +62,10 @@ def add_stages(
     vectors_of_all: list[str] = []
     left = ""
     for stage in fitted.stages:
+        if stage.augmentation is not None:
+            raise TypeError(
+                "graphs have no columns of regions, got a model with a function as augmentation"
+            )
         numbers = bounded
         if stage.columns is not None and not all(member.has_trees for member in stage.members):
             table = graph.concat([bounded, added]) if added else bounded

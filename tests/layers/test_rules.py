@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from mddf.baselines import GCForestClassifier
 from sklearn.base import clone
 
+import mddf
 from mddf import MDDFClassifier
 from mddf.rules import (
     AccuracyScreening,
@@ -223,3 +224,13 @@ def test_named_mddf():
     X, y = three_classes()
     model = MDDFClassifier.named("SF", n_layers=2, n_estimators=3, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("name", ["gcForestCS", "DBC-Forest", "AWDF", "tree-network"])
+def test_rules_of_mddf_are_saved_with_the_model(name, tmp_path):
+    X, y = three_classes()
+    model = GCForestClassifier.named(name, n_estimators=4, random_state=0).fit(X, y)
+    mddf.save(model, tmp_path / "model.mddf")
+    loaded = mddf.load(tmp_path / "model.mddf")
+    assert loaded.rules == model.rules
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
