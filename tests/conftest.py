@@ -7,6 +7,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import limits
 import pytest
 from threadpoolctl import ThreadpoolController
 
@@ -140,26 +141,19 @@ def script(monkeypatch):
 @pytest.fixture
 def every_layer_helps(monkeypatch):
     """Let deep forests keep all grown layers, whatever their scores."""
-    from mddf._layers.deep_forest import Gain
-
-    monkeypatch.setattr(Gain, "is_significant", True)
+    limits.change(monkeypatch, a_layer_helps=True)
 
 
 @pytest.fixture
 def every_layer_is_grown(every_layer_helps, monkeypatch):
     """Let deep forests grow and keep all layers, even without forests in the vote."""
-    from mddf._layers.stack import Stack
-
-    monkeypatch.setattr(Stack, "has_weighted_forest", lambda _: True)
+    limits.change(monkeypatch, forests_have_weight=lambda _: True)
 
 
 @pytest.fixture
 def few_rounds(monkeypatch):
     """Let the boosting of deep forests end after 40 rounds."""
-    from mddf._layers import member_parsing as named_members
-
-    for options in (named_members._BOOSTING, named_members._LEAF_WISE):
-        monkeypatch.setitem(options, "max_iter", 40)
+    limits.limit_rounds_of_members(monkeypatch, 40)
 
 
 @pytest.fixture

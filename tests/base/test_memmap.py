@@ -1,12 +1,12 @@
 """Large class vectors, which are stored in files."""
 
+import limits
 import numpy as np
 import pytest
 from forest_cases import three_classes
 from mddf.baselines import GCForestClassifier
 
 from mddf import MDDFClassifier
-from mddf._base import memmap as data_vectors
 
 
 @pytest.mark.parametrize("Cascade", [MDDFClassifier, GCForestClassifier])
@@ -14,8 +14,8 @@ from mddf._base import memmap as data_vectors
 def test_memory_mapped_files_change_nothing(Cascade, cv, monkeypatch):
     X, y = three_classes()
     results = []
-    for least in (data_vectors._MIN_FILE_BYTES, 0):
-        monkeypatch.setattr(data_vectors, "_MIN_FILE_BYTES", least)
+    for least in (limits.value("bytes_of_a_mapped_file"), 0):
+        limits.change(monkeypatch, bytes_of_a_mapped_file=least)
         model = Cascade(3, n_estimators=3, cv=cv, random_state=0, early_stopping=False)
         features = model.fit_transform(X, y)
         assert model.oof_probabilities_.flags.writeable

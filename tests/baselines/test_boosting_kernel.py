@@ -1,13 +1,12 @@
 import naive_boosting as naive
 import numpy as np
 import pytest
+from compiled import _core
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mddf.baselines._boosting.fixed_learners import stump_dictionary
 from mddf.baselines._boosting.search import TreeSearch
 from mddf.baselines._boosting.weak_learners import WeakTrees
-
-from mddf import _core
 
 
 def problem(seed, n_values=None):

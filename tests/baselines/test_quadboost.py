@@ -1,14 +1,13 @@
 import naive_boosting as naive
 import numpy as np
 import pytest
+from compiled import _core
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mddf.baselines import QuadBoostClassifier
 from mddf.baselines._boosting.fixed_learners import distinct_learners, stump_dictionary
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import Lasso, Ridge
-
-from mddf import _core
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -2,6 +2,7 @@
 
 import threading
 
+import limits
 import naive
 import numpy as np
 import pytest
@@ -231,7 +232,7 @@ def test_rows_without_weight_do_not_count():
 
 
 def test_n_jobs_changes_nothing(monkeypatch):
-    monkeypatch.setattr("mddf._binning.bins.useful_jobs", lambda size, n_jobs: n_jobs or 1)
+    limits.change(monkeypatch, jobs_of_bins=lambda size, n_jobs: n_jobs or 1)
     rng = np.random.default_rng(8)
     x = rng.normal(size=(9000, 20))
     expected = find_bins(x)

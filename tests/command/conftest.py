@@ -1,3 +1,4 @@
+import limits
 import pytest
 
 
@@ -6,5 +7,5 @@ def few_draws(request):
     """Intervals of reports come from few draws of rows, except in the tests of intervals."""
     with pytest.MonkeyPatch.context() as patch:
         if not request.module.__name__.endswith("test_scores"):
-            patch.setattr("mddf._command.scores.N_DRAWS", 20)
+            limits.change(patch, draws_of_intervals=20)
         yield

@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import main
 from sklearn.datasets import load_diabetes, load_wine
 
 import mddf
@@ -18,7 +19,6 @@ from mddf import (
     GradientBoostingRegressor,
     __version__,
 )
-from mddf.__main__ import main
 
 pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
 QUICK = ["--set", "n_estimators=5", "members=['random', 'linear']", "--n-jobs", "1"]

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import main
 
 import mddf
 from mddf import TimeOrder
-from mddf.__main__ import main
 
 
 @pytest.fixture

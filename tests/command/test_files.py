@@ -13,9 +13,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from command_line import main
 
 from mddf import RandomForestClassifier
-from mddf.__main__ import main
 
 pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
 FOREST = ["--estimator", "random-forest", "--set", "n_estimators=3", "--n-jobs", "1"]

@@ -6,8 +6,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-
-from mddf.__main__ import main
+from command_line import main
 
 pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
 FIT = ["fit", "claims.csv", "--target", "claim", "--drop", "id", "--dates", "day", "--n-jobs", "1"]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from limits import change
 from scipy import stats
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, cross_val_predict
@@ -39,7 +40,7 @@ def test_groups_of_equal_rows_count_once():
 
 def test_intervals_of_few_groups_hold_the_score_on_new_ones(monkeypatch):
     """Cross-validated scores of 20 groups, whose shared part has 0.6 of the unknown variance."""
-    monkeypatch.setattr(scores, "N_DRAWS", 30)
+    change(monkeypatch, draws_of_intervals=30)
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(20), 5)
     held = {"accuracy": [], "log-loss": [], "ROC AUC": [], "RMSE": []}

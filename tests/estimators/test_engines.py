@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 
+import limits
 import numpy as np
 import pytest
 from forest_cases import FORESTS, few_trees, three_classes
@@ -24,7 +25,6 @@ from mddf import (
     MDDFClassifier,
     RandomForestClassifier,
 )
-from mddf._trees import predictor
 
 pytestmark = [pytest.mark.usefixtures("time_limit"), few_trees]
 
@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.usefixtures("time_limit"), few_trees]
 @pytest.fixture
 def many_rows(monkeypatch):
     """Distribute predictions even for few rows."""
-    monkeypatch.setattr(predictor, "_MIN_WALKS_FOR_PROCESSES", 2**6)
+    limits.change(monkeypatch, walks_for_processes=2**6)
 
 
 def forest_bits():

@@ -15,6 +15,7 @@ import zlib
 
 import cloudpickle
 import joblib
+import limits
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
@@ -54,9 +55,7 @@ PRIVATE = re.compile(r"mddf(\.\w+)*\.(_\w+)")
 def fit(name):
     model, X, y, options = FITS[name]
     with pytest.MonkeyPatch.context() as patch:
-        from mddf._layers import member_parsing as named_members
-
-        patch.setitem(named_members._BOOSTING, "max_iter", 4)
+        limits.limit_rounds_of_members(patch, 4)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", r"\d+ of \d+ samples have no out-of-bag")
             model.fit(X, y, **options)

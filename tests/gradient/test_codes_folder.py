@@ -1,5 +1,6 @@
 """Fits that read their codes from a file grow the trees of fits in memory."""
 
+import limits
 import numpy as np
 import pytest
 
@@ -10,8 +11,6 @@ from mddf import (
     RandomForestClassifier,
     by_columns,
 )
-from mddf._gradient import dataset
-from mddf._input import table as data_table
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -22,8 +21,9 @@ N_ROWS = 600
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Read two columns at a time, and 100 rows of the file."""
-    monkeypatch.setattr(data_table, "_BLOCK_BYTES", N_ROWS * 8 * 2)
-    monkeypatch.setattr(dataset, "_ROWS_AT_A_TIME", 100)
+    limits.change(
+        monkeypatch, bytes_of_a_block_of_columns=N_ROWS * 8 * 2, rows_of_codes_in_a_file=100
+    )
 
 
 def mixed_frame(seed=0):

@@ -1,5 +1,6 @@
 """Automatic choices of gradient boosting: growth parameters and number of trees."""
 
+import limits
 import numpy as np
 import pytest
 from boosted_cases import answers, problem
@@ -110,8 +111,7 @@ def test_rounds_go_on_while_the_held_out_loss_falls(early_stopping):
 
 
 def test_the_limit_of_rounds_is_told(monkeypatch):
-    for module in ("rounds", "fit_warnings"):
-        monkeypatch.setattr(f"mddf._gradient.{module}.N_ROUNDS", 30)
+    limits.change(monkeypatch, rounds=30)
     X, y = much_signal(300)
     with pytest.warns(UserWarning, match="ended at 150 trees, the limit of max_iter='auto'"):
         model = GradientBoostingRegressor(max_depth=4, random_state=0).fit(X, y)

@@ -6,9 +6,8 @@ from dataclasses import fields
 
 import naive_gradient
 import numpy as np
+from compiled import _core
 from naive_losses import Problem
-
-from mddf import _core
 
 MISSING = naive_gradient.MISSING
 LOSSES = [

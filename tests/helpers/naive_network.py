@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from compiled import _core
 from naive import Random
-
-from mddf import _core
 
 LANES = 16  # the kernel's rows have room for a multiple of so many units, which dropout draws for
 

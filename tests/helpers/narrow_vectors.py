@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from mddf import _core
+from compiled import _core
 
 needs_wide_vectors = pytest.mark.skipif(
     not _core.wide_vectors_supported(), reason="no wide vectors here: both ways are the same"

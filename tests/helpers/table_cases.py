@@ -1,15 +1,13 @@
 """Tables as estimators read them, in blocks of any size."""
 
-from contextlib import contextmanager
-
-import pytest
+import limits
 
 from mddf import RandomForestClassifier
-from mddf._fitted import batching as blocks
 from mddf._input.frame import frame_table
 from mddf._input.reading import read_table
 
-BLOCK_BYTES, FEWEST_ROWS = blocks._BLOCK_BYTES, blocks._MIN_ROWS
+BLOCK_BYTES = limits.value("bytes_of_a_block_of_rows")
+FEWEST_ROWS = limits.value("rows_of_a_block")
 
 
 def read(X, **options):
@@ -27,10 +25,6 @@ def read_again(model, X, **options):
     return read_table(model, X, reset=False, **options)
 
 
-@contextmanager
 def blocks_of(n_rows):
     """Predict in blocks of this number of rows."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "_BLOCK_BYTES", 1)
-        patch.setattr(blocks, "_MIN_ROWS", n_rows)
-        yield
+    return limits.changed(bytes_of_a_block_of_rows=1, rows_of_a_block=n_rows)

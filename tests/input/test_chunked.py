@@ -5,6 +5,7 @@ import pickle
 import tracemalloc
 import weakref
 
+import limits
 import numpy as np
 import pytest
 from joblib import parallel_config
@@ -18,8 +19,6 @@ from mddf import (
     RandomForestRegressor,
     by_columns,
 )
-from mddf._input import frame as data_frame
-from mddf._input import table as data_table
 from mddf.batch import predict_file
 
 pd = pytest.importorskip("pandas")
@@ -57,7 +56,7 @@ def from_dask(folder, made):
 @pytest.mark.parametrize("source", [from_parquet, from_dask])
 def test_the_bits_of_the_table_in_memory(source, tmp_path, monkeypatch):
     made, y = frame()
-    monkeypatch.setattr(data_table, "_BLOCK_BYTES", 300 * 8 * 2)  # two columns
+    limits.change(monkeypatch, bytes_of_a_block_of_columns=300 * 8 * 2)  # two columns
     whole, parts = source(tmp_path, made)
     if source is from_parquet:
         y = np.concatenate([y[::2], y[1::2]])
@@ -101,7 +100,7 @@ def test_arrays_of_dask(tmp_path):
 @pytest.mark.parametrize("wrong", [np.inf, "text"])
 def test_messages_have_the_number_of_the_column_in_the_whole_table(wrong, tmp_path, monkeypatch):
     made, y = frame()
-    monkeypatch.setattr(data_table, "_BLOCK_BYTES", 300 * 8 * 2)  # two columns
+    limits.change(monkeypatch, bytes_of_a_block_of_columns=300 * 8 * 2)  # two columns
     forest = RandomForestClassifier(2, categorical_features="from_dtype").fit(made, y)
     made["c"] = wrong
     parts = from_parquet(tmp_path, made)[1]
@@ -122,7 +121,7 @@ def frame_of_dates(n_rows=300):
 @pytest.mark.parametrize("model", [RandomForestClassifier, GradientBoostingClassifier])
 def test_dates_become_calendar_features(source, model, tmp_path, monkeypatch):
     made, y = frame_of_dates()
-    monkeypatch.setattr(data_table, "_BLOCK_BYTES", 300 * 8 * 2)  # two columns
+    limits.change(monkeypatch, bytes_of_a_block_of_columns=300 * 8 * 2)  # two columns
     whole, parts = source(tmp_path, made)
     options = {"random_state": 0}
     if model is GradientBoostingClassifier:
@@ -296,7 +295,7 @@ def test_all_files_of_a_folder_decide_the_columns(tmp_path):
 
 def test_a_block_is_freed_before_the_next_one_is_read(tmp_path, monkeypatch):
     """Even while cycles of references are not collected, as for long in a fit of large arrays."""
-    made, _ = frame(data_frame._FEW_CELLS // 6 + 100)
+    made, _ = frame(limits.value("cells_of_a_small_frame") // 6 + 100)
     _, parts = from_parquet(tmp_path, made)
     blocks = []
 

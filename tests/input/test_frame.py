@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+import limits
 import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
@@ -173,7 +174,7 @@ def test_small_frames_of_odd_columns_are_read_like_long_ones(seed, n_rows):
     with pytest.MonkeyPatch.context() as patch:
         at_once = read(X)
         cells = [at_once.column(c).cells for c in range(X.shape[1])]
-        patch.setattr("mddf._input.frame._FEW_CELLS", 0)
+        limits.change(patch, cells_of_a_small_frame=0)
         by_column = read(X)
         for c, name in enumerate(X):
             assert at_once.column(c).kind == by_column.column(c).kind, name

@@ -5,8 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from mddf import _core
+from compiled import _core
 
 
 @pytest.mark.skipif(sys.platform != "win32", reason="about Windows")

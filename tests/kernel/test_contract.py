@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
+from compiled import _core
 from forest_cases import NO_LIMIT, OUT_OF_BAG, kernel_case, same_trees, trees_from_reader
-
-from mddf import _core
 
 REFUSED = (ValueError, TypeError)
 CASE = kernel_case()

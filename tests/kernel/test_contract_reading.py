@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
+from compiled import _core
 from forest_cases import kernel_case
-
-from mddf import _core
 
 REFUSED = (ValueError, TypeError)
 CASE = kernel_case()

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-
-from mddf import _core
+from compiled import _core
 
 BINS = np.array([4, 7, 255])
 

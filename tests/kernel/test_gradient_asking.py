@@ -4,9 +4,8 @@ from threading import Thread
 
 import numpy as np
 import pytest
+from compiled import _core
 from gradient_cases import booster_of, grown, held_out, make_problem, options_of, trees_of
-
-from mddf import _core
 
 
 def test_blocks_of_rows_end_where_each_row_does():

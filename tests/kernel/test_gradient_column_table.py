@@ -6,8 +6,8 @@ import weakref
 import gradient_cases
 import numpy as np
 import pytest
+from compiled import _core
 
-from mddf import _core
 from mddf._binning.column_table import missing_as_n_bins
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from compiled import _core
 from gradient_cases import (
     LOSSES,
     booster_of,
@@ -17,8 +18,6 @@ from gradient_cases import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_losses import mean_loss, weighted_quantile
-
-from mddf import _core
 
 SHAPES = st.sampled_from(
     [

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
+from compiled import _core
 from gradient_cases import LOSSES, booster_of, check_against_twin, grown, make_problem
-
-from mddf import _core
 
 SEEDS = [3, 1]
 GROWTH = {

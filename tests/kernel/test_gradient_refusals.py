@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
+from compiled import _core
 from gradient_cases import grown, held_out, make_problem, options_of, table_of, trees_of
-
-from mddf import _core
 
 REFUSED = (ValueError, TypeError)
 PROBLEM = make_problem(0, 30)

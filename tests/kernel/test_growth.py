@@ -4,10 +4,9 @@ import naive
 import naive_growth as twin
 import numpy as np
 import pytest
+from compiled import _core
 from forest_cases import make_case
 from value_cases import make_values
-
-from mddf import _core
 
 LOSSES = {
     "squared": _core.Loss.SQUARED_ERROR,

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import naive
 import numpy as np
+from compiled import _core
 from forest_cases import same_trees
 from value_cases import check_value_tree, make_values
-
-from mddf import _core
 
 ONE, INT32_MAX = 2**61, 2**31 - 1
 

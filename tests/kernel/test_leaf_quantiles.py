@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-
-from mddf import _core
+from compiled import _core
 
 
 def made(n_samples=400, n_trees=6, n_rows=50, seed=0):

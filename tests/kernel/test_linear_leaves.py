@@ -5,12 +5,11 @@ from dataclasses import replace
 import naive_linear_leaves as naive
 import numpy as np
 import pytest
+from compiled import _core
 from gradient_cases import LOSSES, booster_of, grown, held_out, make_problem, options_of, trees_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_losses import gradients
-
-from mddf import _core
 
 STEPPED = [loss for loss in LOSSES if loss not in ("absolute_error", "quantile")]
 SHAPES = [

@@ -5,11 +5,10 @@ import hashlib
 import naive_logistic
 import numpy as np
 import pytest
+from compiled import _core
 from narrow_vectors import hashed_with_narrow_vectors, needs_wide_vectors
 from scipy.linalg import cholesky
 from scipy.optimize import minimize
-
-from mddf import _core
 
 REFUSED = (ValueError, TypeError)
 

@@ -5,9 +5,8 @@ import hashlib
 import naive_network
 import numpy as np
 import pytest
+from compiled import _core
 from narrow_vectors import hashed_with_narrow_vectors, needs_wide_vectors
-
-from mddf import _core
 
 OPTIONS = {
     "width": 7,

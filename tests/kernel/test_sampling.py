@@ -3,12 +3,11 @@
 import naive
 import numpy as np
 import pytest
+from compiled import _core
 from forest_cases import NO_LIMIT, OUT_OF_BAG, check_tree, make_case, same_trees
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
-
-from mddf import _core
 
 
 def drawn(case, seeds, **options):

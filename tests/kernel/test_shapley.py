@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-
-from mddf import _core
+from compiled import _core
 
 # A root and two leaves, whose weights are the values of the integral at its only point, 1/2. The
 # row goes left with the share 1/4 of the background: o - z = 3/4 on the left, -3/4 on the right.

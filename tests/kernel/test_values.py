@@ -5,12 +5,11 @@ import pickle
 import naive
 import numpy as np
 import pytest
+from compiled import _core
 from forest_cases import NO_LIMIT, OUT_OF_BAG, same_trees
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from value_cases import check_value_tree, importances, make_values, mean, predictions
-
-from mddf import _core
 
 KINDS = {
     "numeric": {},

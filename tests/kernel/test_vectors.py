@@ -4,9 +4,8 @@ from functools import partial
 
 import numpy as np
 import pytest
+from compiled import _core
 from forest_cases import make_case, same_trees, trees_from_reader
-
-from mddf import _core
 
 needs_wide_vectors = pytest.mark.skipif(
     not _core.wide_vectors_supported(), reason="no wide vectors here: both ways are the same"

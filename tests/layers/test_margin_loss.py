@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from compiled import _core
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from slow import seeds
 
-from mddf import _core
 from mddf._layers import margin_loss as ml
 
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-from mddf.__main__ import parser
+from command_line import parser
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

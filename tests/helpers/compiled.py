@@ -1,0 +1,3 @@
+"""The compiled kernel: the only place from which tests take it."""
+
+from mddf import _core  # noqa: F401
