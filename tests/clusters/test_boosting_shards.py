@@ -4,60 +4,19 @@ Each shard has a thread, and the kernel exchanges sums between them as it does b
 """
 
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shard_cases import Data, boosting_shards, made_weights
 from sklearn.base import clone
-from sklearn.utils import check_random_state
-from thread_communicator import run_in_threads
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
-from mddf._clusters.boosting import fit_boosting_shard
-from mddf._clusters.shard_inputs import RowsOfUser
 
 QUANTILE_LOSSES = ["absolute_error", "quantile", "huber"]
 LOSSES = ["squared_error", "poisson", "gamma", "tweedie", *QUANTILE_LOSSES]
-
-
-@dataclass(frozen=True)
-class Data:
-    X: object
-    y: np.ndarray
-    sample_weight: np.ndarray | None = None
-
-    def rows(self, first, last):
-        X = self.X[first:last] if isinstance(self.X, np.ndarray) else self.X.iloc[first:last]
-        weight = None if self.sample_weight is None else self.sample_weight[first:last]
-        return RowsOfUser(X, self.y[first:last], weight)
-
-
-def sharded_fits(model, data, cuts, validation=None, validation_cuts=()):
-    """Fit in a thread for each shard; return the models of all of them."""
-    bounds = [0, *cuts, len(data.y)]
-    n_shards = len(bounds) - 1
-    if validation is not None:
-        validation_bounds = [0, *validation_cuts, len(validation.y)]
-    entropy = check_random_state(model.random_state).randint(0, 2**32, 4, np.uint64).tolist()
-
-    def work(communicator):
-        rank = communicator.rank
-        held_out = None
-        if validation is not None and validation_bounds[rank] < validation_bounds[rank + 1]:
-            held_out = validation.rows(validation_bounds[rank], validation_bounds[rank + 1])
-        return fit_boosting_shard(
-            clone(model),
-            data.rows(bounds[rank], bounds[rank + 1]),
-            held_out,
-            has_validation_set=validation is not None,
-            communicator=communicator,
-            entropy=entropy,
-        )
-
-    return run_in_threads(n_shards, work)
 
 
 def assert_same_models(model, shard_models):
@@ -93,7 +52,7 @@ def assert_sharding_changes_nothing(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of validation sets without gain and the like
         whole = clone(model).fit(data.X, data.y, data.sample_weight, **fit_parameters)
-        shards = sharded_fits(model, data, cuts, validation, validation_cuts)
+        shards = boosting_shards(model, data, cuts, validation, validation_cuts)
     assert_same_models(whole, shards)
     return whole
 
@@ -105,16 +64,7 @@ def make_data(rng, n, *, kind="numbers", weights=None):
     X[rng.random(X.shape) < 0.1] = np.nan
     signal = np.nan_to_num(X) @ [1, -0.5, 1, 0] + rng.normal(0, 0.5, n)
     y = np.abs(signal) + 0.1 if kind == "numbers" else np.digitize(signal, kind)
-    sample_weight = None
-    if weights == "whole":
-        sample_weight = rng.integers(0, 4, n).astype(float)
-        sample_weight[0] = 1
-    elif weights == "real":
-        sample_weight = rng.random(n) * (rng.random(n) < 0.9)
-        sample_weight[0] = 0.5
-    elif weights == "equal":
-        sample_weight = np.full(n, 2.0)
-    return Data(X, y, sample_weight)
+    return Data(X, y, made_weights(rng, n, weights))
 
 
 @st.composite
@@ -292,18 +242,18 @@ def test_parameters_that_need_all_rows():
             **({"early_stopping": False} | parameters), random_state=0
         )
         with pytest.raises(ValueError, match=f"{message}.* got"):
-            sharded_fits(model, data, [])
+            boosting_shards(model, data, [])
 
 
 def test_columns_with_many_categories():
     X = pd.DataFrame({"name": [f"name {i % 40}" for i in range(200)]})
     model = GradientBoostingRegressor(max_iter=3, early_stopping=False, random_state=0)
     with pytest.raises(ValueError, match=r"name.*at most 31 categories.*got 40"):
-        sharded_fits(model, Data(X, np.arange(200.0)), [20])
+        boosting_shards(model, Data(X, np.arange(200.0)), [20])
 
 
 def test_columns_of_different_kinds():
     X = pd.DataFrame({"mixed": ["a", "b"] * 10 + [1.5, 2.5] * 10}, dtype=object)
     model = GradientBoostingRegressor(max_iter=3, early_stopping=False, random_state=0)
     with pytest.raises(TypeError, match=r"mixed.*must have the same type in all partitions"):
-        sharded_fits(model, Data(X, np.arange(40.0)), [20])
+        boosting_shards(model, Data(X, np.arange(40.0)), [20])

@@ -5,16 +5,16 @@ all nodes that may be: larger copies would leave few of them in small tables.
 """
 
 import warnings
-from dataclasses import dataclass
 
+import limits
 import numpy as np
 import pandas as pd
 import pytest
+from forest_cases import decode_forest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from shard_cases import Data, forest_shards, made_weights
 from sklearn.base import clone
-from sklearn.utils import check_random_state
-from thread_communicator import run_in_threads
 
 from mddf import (
     CompletelyRandomForestClassifier,
@@ -22,10 +22,6 @@ from mddf import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from mddf._clusters import forest_growth
-from mddf._clusters.forests import fit_forest_shard
-from mddf._clusters.shard_inputs import RowsOfUser
-from mddf._trees.decoding import decode_forest
 
 FORESTS = [
     RandomForestClassifier,
@@ -37,37 +33,7 @@ FORESTS = [
 
 @pytest.fixture(autouse=True)
 def small_copies(monkeypatch):
-    monkeypatch.setattr(forest_growth, "_LEAST_COPIED", 0)
-    monkeypatch.setattr(forest_growth, "_COPIED_SHARE", 0.0)
-
-
-@dataclass(frozen=True)
-class Data:
-    X: object
-    y: np.ndarray
-    sample_weight: np.ndarray | None = None
-
-    def rows(self, first, last):
-        X = self.X[first:last] if isinstance(self.X, np.ndarray) else self.X.iloc[first:last]
-        weight = None if self.sample_weight is None else self.sample_weight[first:last]
-        return X, self.y[first:last], weight
-
-
-def sharded_fits(model, data, cuts):
-    """Fit in a thread for each shard; return the models of all of them."""
-    bounds = [0, *cuts, len(data.y)]
-    entropy = check_random_state(model.random_state).randint(0, 2**32, 4, np.uint64).tolist()
-
-    def work(communicator):
-        rank = communicator.rank
-        return fit_forest_shard(
-            clone(model),
-            RowsOfUser(*data.rows(bounds[rank], bounds[rank + 1])),
-            communicator=communicator,
-            entropy=entropy,
-        )
-
-    return run_in_threads(len(bounds) - 1, work)
+    limits.change(monkeypatch, rows_of_a_copied_node=0, share_of_a_copied_node=0.0)
 
 
 def assert_same_nodes(expected, other):
@@ -99,7 +65,7 @@ def assert_sharding_changes_nothing(model, data, cuts):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of columns that look like times and the like
         whole = clone(model).fit(data.X, data.y, data.sample_weight)
-        fitted = sharded_fits(model, data, cuts)[0]
+        fitted = forest_shards(model, data, cuts)[0]
     assert_same_forests(whole, fitted)
     predict = "predict_proba" if hasattr(whole, "predict_proba") else "predict"
     expected = getattr(whole, predict)(data.X)
@@ -120,16 +86,7 @@ def make_data(rng, n, *, kind, weights=None):
         y[0] = 1
     else:
         y = signal * 10.0 ** rng.integers(-3, 4)
-    sample_weight = None
-    if weights == "whole":
-        sample_weight = rng.integers(0, 4, n).astype(float)
-        sample_weight[0] = 1
-    elif weights == "real":
-        sample_weight = rng.random(n) * (rng.random(n) < 0.9)
-        sample_weight[0] = 0.5
-    elif weights == "equal":
-        sample_weight = np.full(n, 2.0)
-    return Data(X, y, sample_weight)
+    return Data(X, y, made_weights(rng, n, weights))
 
 
 @st.composite
@@ -184,7 +141,7 @@ def test_any_division_gives_the_same_bits(case):
 
 @pytest.mark.parametrize("forest", FORESTS)
 def test_copies_of_middle_size(forest, monkeypatch, two_threads):
-    monkeypatch.setattr(forest_growth, "_LEAST_COPIED", 300)
+    limits.change(monkeypatch, rows_of_a_copied_node=300)
     kind = "classes" if forest in FORESTS[:2] else "numbers"
     data = make_data(np.random.default_rng(3), 3000, kind=kind)
     model = forest(6, random_state=0, bootstrap=True, n_jobs=2)
@@ -259,7 +216,7 @@ def test_parameters_that_need_all_rows():
     ]:
         data = make_data(np.random.default_rng(0), 40, kind="classes")
         with pytest.raises(ValueError, match=f"{message}.* got"):
-            sharded_fits(forest(2, random_state=0, **parameters), data, [20])
+            forest_shards(forest(2, random_state=0, **parameters), data, [20])
 
 
 @pytest.mark.parametrize("forest", FORESTS)
@@ -283,7 +240,7 @@ def test_an_error_of_a_tree_ends_all_processes(monkeypatch):
     def fail(*args):
         raise MemoryError("no memory for copies")
 
-    monkeypatch.setattr(forest_growth._Peers, "copy", fail)
+    limits.change(monkeypatch, copies_of_nodes=fail)
     data = make_data(np.random.default_rng(0), 200, kind="classes")
     with pytest.raises(MemoryError, match="no memory for copies"):
-        sharded_fits(RandomForestClassifier(4, random_state=0), data, [50, 120])
+        forest_shards(RandomForestClassifier(4, random_state=0), data, [50, 120])

@@ -11,7 +11,8 @@ from sklearn_checks import WEIGHT_CHECKS
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _core
 from mddf._binning.binned_table import BinnedTable, empty_codes, spare_bins
 from mddf._binning.bins import apply_bins, find_bins, join_bins
-from mddf._trees.arrays import trees_from_reader
+from mddf._trees.arrays import Trees, trees_from_reader  # noqa: F401
+from mddf._trees.decoding import decode_forest, leaf_weights  # noqa: F401
 
 FORESTS = [RandomForestClassifier, CompletelyRandomForestClassifier]
 

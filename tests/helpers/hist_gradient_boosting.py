@@ -9,10 +9,10 @@ from types import ModuleType
 
 import numpy as np
 from peers_tests import adapted, of_module
+from table_cases import read_again
 
 import mddf
 from mddf._gradient.options import interaction_groups
-from mddf._input.reading import read_table
 
 _DEFAULTS = {
     "learning_rate": 0.1,
@@ -52,7 +52,7 @@ class _Tree:
 
 def _adapted(Model):
     def _raw_predict(self, X):
-        return self._trees.raw(self._binner.encode(read_table(self, X, reset=False)).codes)
+        return self._trees.raw(self._binner.encode(read_again(self, X)).codes)
 
     def _check_interaction_cst(self, n_features):
         groups = interaction_groups(self.interaction_cst, n_features)

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from compiled import _core
 
-from mddf._binning.column_table import missing_as_n_bins
-
 
 def column_table_of(problem):
-    columns = [missing_as_n_bins(problem.codes[:, c], n) for c, n in enumerate(problem.n_bins)]
+    # Missing values have the code after the last bin there, and 255 in the problem.
+    columns = [
+        np.where(problem.codes[:, c] == 255, np.uint8(n), problem.codes[:, c])
+        for c, n in enumerate(problem.n_bins)
+    ]
     start = np.concatenate([[0], np.cumsum(problem.n_bins)]).astype(np.int64)
     return _core.ColumnTable(np.stack(columns), start, problem.categorical.astype(np.uint8))
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from forest_cases import decode_forest, leaf_weights
 
 from mddf import (
     CompletelyRandomForestClassifier,
@@ -9,7 +10,6 @@ from mddf import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from mddf._trees.decoding import decode_forest, leaf_weights
 
 FORESTS = [
     RandomForestClassifier,

@@ -5,10 +5,9 @@ import pickle
 import joblib
 import numpy as np
 import pytest
-from forest_cases import kernel_case, same_predictions, same_trees, three_classes
+from forest_cases import Trees, kernel_case, same_predictions, same_trees, three_classes
 
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier
-from mddf._trees.arrays import Trees
 
 
 @pytest.fixture
