@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 import naive
 import numpy as np
 import pytest
+from compiled import _core
 from sklearn.datasets import make_classification
 from sklearn_checks import WEIGHT_CHECKS
 
-from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _core
+from mddf import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._binning.binned_table import BinnedTable, empty_codes, spare_bins
 from mddf._binning.bins import apply_bins, find_bins, join_bins
 from mddf._trees.arrays import Trees, trees_from_reader  # noqa: F401

@@ -5,9 +5,10 @@ from fractions import Fraction
 
 import naive
 import numpy as np
+from compiled import _core
 from forest_cases import NO_LIMIT, Case, make_case
 
-from mddf import CompletelyRandomForestRegressor, RandomForestRegressor, _core
+from mddf import CompletelyRandomForestRegressor, RandomForestRegressor
 
 REGRESSORS = [RandomForestRegressor, CompletelyRandomForestRegressor]
 

@@ -1,21 +1,17 @@
 """Columns of dates in data frames."""
 
-import datetime as dt
 import pickle
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from mddf import (
     DeepForestRegressor,
     GradientBoostingRegressor,
     RandomForestRegressor,
 )
-from mddf._input.calendar import calendar_parts
 from mddf.explain import shap_values
 
 N = 120
@@ -36,17 +32,28 @@ def orders():
     return frame, frame["day"].dt.month.fillna(0).to_numpy(float) ** 2
 
 
-@settings(deadline=None)
-@given(st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2250, 1, 1)))
-def test_date_parts_match_the_calendar(moment):
-    microseconds = (moment - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
-    parts = calendar_parts(np.array([float(microseconds), np.nan]))
-    assert parts["month"][0] == moment.month
-    assert parts["weekday"][0] == moment.weekday()
-    assert parts["day_of_year"][0] == moment.timetuple().tm_yday
-    assert parts["hour"][0] == moment.hour
-    assert parts["days"][0] == microseconds / 86_400_000_000
-    assert all(np.isnan(values[1]) for values in parts.values())
+def test_dates_are_their_parts_of_the_calendar():
+    """Forests are equal on dates and on their month, weekday, day of the year and hour."""
+    rng = np.random.default_rng(0)
+    ends = np.array(["1700-01-01", "2250-01-01"], "M8[us]").astype(int)
+    moments = pd.Series(rng.integers(*ends, 400).astype("M8[us]"))
+    moments[::9] = pd.NaT
+    X = pd.DataFrame({"size": rng.normal(size=400), "day": moments})
+    parts = X[["size"]].copy()
+    calendar = {
+        "month": lambda moment: moment.month,
+        "weekday": lambda moment: moment.weekday(),
+        "day_of_year": lambda moment: moment.timetuple().tm_yday,
+        "hour": lambda moment: moment.hour,
+    }
+    for name, part in calendar.items():
+        parts[f"day.{name}"] = [
+            np.nan if pd.isna(moment) else part(moment.to_pydatetime()) for moment in moments
+        ]
+    y = rng.normal(size=400) + parts["day.hour"].fillna(0) * parts["day.weekday"].fillna(0)
+    forest = RandomForestRegressor(10, max_features=1.0, random_state=0)
+    expected = forest.fit(parts[:300], y[:300]).predict(parts)
+    np.testing.assert_array_equal(forest.fit(X[:300], y[:300]).predict(X), expected)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)

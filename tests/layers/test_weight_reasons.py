@@ -3,15 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from made_tasks import classification_task, reasons_of, regression_task
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, log_loss, make_scorer
 
 from mddf import DeepForestClassifier, DeepForestRegressor, TimeOrder
-from mddf._fitted.calibration import UNCALIBRATED
-from mddf._layers.stack import Average, weighted_mean
-from mddf._layers.tasks import ClassificationTask, RegressionTask
-from mddf._layers.weight_reasons import weight_reasons
 
 N_ROWS = 500
 RNG = np.random.default_rng(0)
@@ -28,20 +25,10 @@ FORECASTS = [
 WEIGHTS = np.array([0.5, 0.5, 0, 0])
 
 
-def average_of(votes, weights):
-    mean = weighted_mean(weights, votes)
-    return Average(weights, mean, UNCALIBRATED, mean)
-
-
-def regression(weight=None):
-    task = RegressionTask(TARGET[:, None], weight)
-    return task, [forecast[:, None] for forecast in FORECASTS]
-
-
 @pytest.mark.parametrize("weight", [None, WEIGHT])
 def test_a_slow_twin_of_regression(weight):
-    task, votes = regression(weight)
-    reasons = weight_reasons(task, votes, average_of(votes, WEIGHTS))
+    votes = [forecast[:, None] for forecast in FORECASTS]
+    reasons = reasons_of(regression_task(TARGET[:, None], weight), votes, WEIGHTS)
     row_weight = np.ones(N_ROWS) if weight is None else weight
 
     def error(forecast):
@@ -73,9 +60,8 @@ def test_a_slow_twin_of_classes():
         for forecast in FORECASTS
     ]
     votes = [vote / vote.sum(axis=1, keepdims=True) for vote in votes]
-    task = ClassificationTask(labels, 3, None, calibrate=True)
     mean = (votes[0] + votes[1]) / 2
-    reasons = weight_reasons(task, votes, average_of(votes, WEIGHTS))
+    reasons = reasons_of(classification_task(labels), votes, WEIGHTS)
     assert reasons[0].gain == pytest.approx(log_loss(labels, votes[1]) - log_loss(labels, mean))
     mixed = 0.95 * mean + 0.05 * votes[3]
     assert reasons[3].gain == pytest.approx(log_loss(labels, mean) - log_loss(labels, mixed))
@@ -86,10 +72,8 @@ def test_a_slow_twin_of_classes():
     def accuracy(forecast):
         return accuracy_score(labels, forecast.argmax(axis=1))
 
-    scored = ClassificationTask(
-        labels, 3, None, calibrate=True, score=accuracy, score_name="accuracy"
-    )
-    reasons = weight_reasons(scored, votes, average_of(votes, WEIGHTS))
+    scored = classification_task(labels, score=accuracy, score_name="accuracy")
+    reasons = reasons_of(scored, votes, WEIGHTS)
     assert reasons[0].gain == pytest.approx(accuracy(mean) - accuracy(votes[1]))
     assert reasons[0].text.startswith("without it, the accuracy would fall by")
 

@@ -1,5 +1,6 @@
 """Small networks as members: fits, supported tables, and independent rows."""
 
+import limits
 import naive_network
 import numpy as np
 import pytest
@@ -7,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
-from mddf._members import network
 from mddf._members.network import NetworkClassifier, NetworkRegressor
 from mddf._members.scores import INDICATOR
 
@@ -118,7 +118,7 @@ def test_rows_are_predicted_independently(kind, monkeypatch):
         assert np.array_equal(np.vstack(alone), result)
         assert np.array_equal(answers(model, new[::-1]), result[::-1])
         assert np.array_equal(answers(model, np.asfortranarray(new)), result)
-        monkeypatch.setattr(network, "_BLOCK", 7)
+        limits.change(monkeypatch, rows_of_a_network=7)
         assert np.array_equal(answers(model, new), result)
 
 
