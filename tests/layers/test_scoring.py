@@ -4,45 +4,42 @@ import numpy as np
 import pytest
 from sklearn.metrics import get_scorer, log_loss, make_scorer
 
-from mddf._layers.stopping import layer_score
+from mddf import DeepForestClassifier, MDDFClassifier
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(101, 3))
+WORDS = np.array(["a", "b", "c"])[RNG.integers(0, 3, 101)]
+PAIRS = np.column_stack([WORDS, X[:, 0] > 0])
+WEIGHT = RNG.random(101) * 1e3
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("scoring", [None, "accuracy"])
-def test_accuracy_is_that_of_scikit_learn(scoring, weighted):
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
+def test_accuracy_is_that_of_scikit_learn(weight):
     """The results are equal to the last bit."""
-    rng = np.random.default_rng(0)
-    classes, labels = np.array(["a", "b", "c"]), rng.integers(0, 3, 101)
-    weight = rng.random(101) * 1e3 if weighted else None
-    probabilities = rng.dirichlet(np.ones(3), 101).round(1)  # some are equal
-    arguments = (classes, labels, weight)
-    result, expected = (layer_score(of, *arguments) for of in (scoring, get_scorer("accuracy")))
-    for rows in (slice(None), rng.integers(0, 101, 57)):
-        score = result(probabilities[rows], rows)
-        assert score == expected(probabilities[rows], rows)
-        assert isinstance(score, float)
+    options = {"n_estimators": 3, "cv": 3, "early_stopping": False, "random_state": 0}
+    own, expected = (
+        MDDFClassifier(4, scoring=scoring, **options).fit(X, WORDS, weight).history_["score"]
+        for scoring in ("accuracy", get_scorer("accuracy"))
+    )
+    assert own.tolist() == expected.tolist()
+    assert len(set(own)) > 1
 
 
-@pytest.mark.parametrize("scoring", ["neg_log_loss", "neg_brier_score"])
-def test_probability_scorers_refuse_several_outputs(scoring):
-    classes = [np.arange(2), np.arange(3)]
-    labels = np.zeros((4, 2), int)
-    with pytest.raises(ValueError, match="is for classes of one output, got 2 outputs"):
-        layer_score(scoring, classes, labels, None)
-    of_function = make_scorer(log_loss, response_method="predict_proba")
-    with pytest.raises(ValueError, match="is for classes of one output"):
-        layer_score(of_function, classes, labels, None)
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
+def test_a_row_of_several_outputs_is_right_if_all_are(weight):
+    model = DeepForestClassifier(1, n_estimators=5, members=["random"], scoring="accuracy")
+    model.set_params(random_state=0).fit(X, PAIRS, weight)
+    predicted = [
+        classes[probabilities.argmax(axis=1)]
+        for classes, probabilities in zip(model.classes_, model.oof_probabilities_, strict=True)
+    ]
+    is_right = (np.column_stack(predicted) == PAIRS).all(axis=1)
+    for name in ("score", "accuracy"):
+        assert model.history_[name] == pytest.approx([np.average(is_right, weights=weight)])
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("scoring", [None, "accuracy"])
-def test_accuracy_of_several_outputs_is_that_of_all(scoring, weighted):
-    classes = [np.array(["a", "b"]), np.array([1, 2, 3])]
-    labels = np.array([[0, 0], [1, 2], [1, 1], [0, 2]])
-    probabilities = np.zeros((4, 5))
-    probabilities[np.arange(4), labels[:, 0]] = 1
-    probabilities[np.arange(4), 2 + np.array([0, 2, 0, 2])] = 1
-    weights = np.array([1.0, 2, 3, 4]) if weighted else None
-    score = layer_score(scoring, classes, labels, weights)
-    assert score(probabilities) == pytest.approx(0.7 if weighted else 0.75)
-    assert score(probabilities[2:], np.array([2, 3])) == pytest.approx(4 / 7 if weighted else 0.5)
+def test_scorers_of_probabilities_refuse_several_outputs():
+    for scoring in ("neg_brier_score", make_scorer(log_loss, response_method="predict_proba")):
+        model = DeepForestClassifier(1, n_estimators=2, members=["random"], scoring=scoring)
+        with pytest.raises(ValueError, match="is for classes of one output, got 2 outputs"):
+            model.fit(X, PAIRS)
