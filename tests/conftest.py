@@ -76,13 +76,21 @@ def pytest_xdist_make_scheduler(config, log):
     return WorkStealingScheduling(config, log)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
     if config.getoption("--run-slow"):
         return
-    skip = pytest.mark.skip(reason="slow: needs --run-slow")
-    for item in items:
-        if "slow" in item.keywords:
-            item.add_marker(skip)
+    slow = [item for item in items if "slow" in item.keywords]
+    if slow and len(slow) < len(items):
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if "slow" not in item.keywords]
+    for item in slow:  # of a run of slow tests alone, which says why it runs none
+        item.add_marker(pytest.mark.skip(reason="slow: needs --run-slow"))
+
+
+def pytest_report_header(config):
+    if not config.getoption("--run-slow"):
+        return "slow tests are left out: --run-slow runs them"
 
 
 def missing_package(error):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 from distributed import Worker
@@ -130,7 +131,7 @@ class DaskCommunicator(Communicator):
             rank: np.frombuffer(bytes(message), np.uint8) for rank, message in outgoing.items()
         }
         swapping = self._swap(copies, list(sources))
-        loop = self._worker.loop.asyncio_loop  # type: ignore[attr-defined]  # of a subclass
+        loop = cast(Any, self._worker.loop).asyncio_loop  # an attribute of a subclass of IOLoop
         future = asyncio.run_coroutine_threadsafe(swapping, loop)
         try:
             received = future.result()
