@@ -34,7 +34,7 @@ from mddf._clusters.forests import check_forest
 from mddf._forest.base import Forest
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.options import warn_of_ignored
-from mddf._gradient.validation import ValidationSet
+from mddf._gradient.validation import refuse_incomplete
 
 if TYPE_CHECKING:
     from typing import Self
@@ -173,10 +173,9 @@ class DaskEstimator(MetaEstimatorMixin, BaseEstimator):
         self._validate_params()
         _refuse_other_models(self.estimator)
         self.estimator._validate_params()
-        validation_set = ValidationSet(X_val, y_val, sample_weight_val)
         validation = None
-        if validation_set.is_passed:
-            validation_set.refuse_incomplete()
+        if any(part is not None for part in (X_val, y_val, sample_weight_val)):
+            refuse_incomplete(X_val, y_val)
             validation = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val}
         self._check_divided(has_validation_set=validation is not None)
         if y is None:

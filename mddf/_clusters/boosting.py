@@ -26,9 +26,9 @@ from mddf._clusters.shard_inputs import (
     read_shard,
     refuse_parameters,
 )
-from mddf._gradient.base import FitRows, GradientBoosting
+from mddf._gradient.base import GradientBoosting
 from mddf._gradient.classifier import GradientBoostingClassifier
-from mddf._gradient.dataset import BoostingRows, ValidationRows
+from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.fit_warnings import warn_of_no_gain
 from mddf._gradient.losses import (
     QUANTILE_LOSSES,
@@ -196,11 +196,11 @@ def fit_boosting_shard(
     # 3. Append the validation set as held-out rows.
     if has_validation_set:
         rows = rows.with_held_out(
-            _read_validation(model, validation, binner, target, communicator)
+            *_read_validation(model, validation, binner, target, communicator)
         )
     # 4. Grow the trees.
     model._entropy = entropy
-    fitted = model._boost(FitRows(rows), target.kind, binner, None)
+    fitted = model._boost(rows, target.kind, binner)
     if has_validation_set and len(rows.held_out) and len(rows.train):
         warn_of_no_gain(rows, fitted["validation_score_"], fitted["train_score_"], shard.table)
     attributes = model._target_attributes(target.kind)
@@ -266,8 +266,8 @@ def _read_validation(
     binner: Binner,
     target: BoostingTarget,
     communicator: Communicator,
-) -> ValidationRows:
-    """Read the validation rows of this shard, of which there may be none."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Codes, targets and weights of the validation rows of this shard, which may have none."""
     n_rows = 0
     codes = np.zeros((0, binner.bins_.n_columns), np.uint8)
     if validation is not None:
@@ -294,4 +294,4 @@ def _read_validation(
     all_values = communicator.gather_array(values) if target.class_factors is not None else values
     with naming("sample_weight_val"):
         every_weight = target.validation_weights(every_weight, all_values)
-    return ValidationRows(codes, values, None if every_weight is None else every_weight[own_rows])
+    return codes, values, None if every_weight is None else every_weight[own_rows]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -30,7 +31,7 @@ from mddf._core import BoostOptions
 from mddf._fitted.base_estimators import TableEstimator
 from mddf._fitted.batching import Conversion, in_blocks
 from mddf._fitted.fitted_model import one_stage
-from mddf._gradient.dataset import BoostingRows, Units, ValidationRows, encoding_of
+from mddf._gradient.dataset import BoostingRows, Units, encoding_of
 from mddf._gradient.elapsed_days import helpful_days
 from mddf._gradient.fit_warnings import (
     warn_of_copies,
@@ -56,7 +57,7 @@ from mddf._gradient.options import (
 from mddf._gradient.parameters import CONSTRAINTS, FIXED_PARAMETERS
 from mddf._gradient.rounds import Rounds, most_rounds
 from mddf._gradient.target_encoding import FEWEST_LEVELS, Encoding, TargetStatistics
-from mddf._gradient.training import Boosted, Fold, Stopping, boost
+from mddf._gradient.training import Boosted, Fold, boost
 from mddf._gradient.trees import BoostedTrees
 from mddf._gradient.tuning import (
     MAX_ROWS_WITH_FOLDS,
@@ -64,7 +65,7 @@ from mddf._gradient.tuning import (
     uses_trials,
     with_parameters,
 )
-from mddf._gradient.validation import ValidationSet, validation_folds
+from mddf._gradient.validation import refuse_incomplete, validation_folds
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._input.date_columns import sums_by_feature
 from mddf._input.reading import read_table
@@ -77,36 +78,6 @@ from mddf._targets.target_validation import all_weights, plain_array
 
 if TYPE_CHECKING:
     from typing import Self
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Decisions that fit makes before it grows the trees.
-
-    Attributes
-    ----------
-    model : GradientBoosting
-        The estimator with the chosen depth and regularisation.
-    rounds : Rounds
-    encoding : Encoding or None
-    scores : ndarray or None
-        Held-out scores from which the number of trees was chosen; None without a choice.
-    """
-
-    model: GradientBoosting
-    rounds: Rounds
-    encoding: Encoding | None
-    scores: np.ndarray | None
-
-
-@dataclass(frozen=True)
-class FitRows:
-    """Rows to fit to, some of which may be held out, or the folds of trials on all rows."""
-
-    rows: BoostingRows
-    folds: list[Fold] | None = None
-    on_trial: bool = False
-    units: Units | None = None  # of rows that fit itself holds out
 
 
 class GradientBoosting(BoostingParameters, TableEstimator):
@@ -246,59 +217,48 @@ class GradientBoosting(BoostingParameters, TableEstimator):
                 binned, target.values, weights, binner.all_levels(table), offsets
             )
             # 3. Hold rows out: a validation set, folds of trials, or a share of the training rows.
-            validation = ValidationSet(X_val, y_val, sample_weight_val, offset_val)
-            held_out = self._hold_out(
-                rows, target, binner, X=X, table=table, groups=groups, validation=validation
+            kind = target.kind
+            has_validation_set = any(
+                part is not None for part in (X_val, y_val, sample_weight_val, offset_val)
             )
-            # 4. Choose the depth, the regularisation and the number of trees, and grow them.
-            before = self._trees if continues else None
-            fitted = self._boost(held_out, target.kind, binner, before)
-            if X_val is not None and not continues:
-                warn_of_no_gain(
-                    held_out.rows, fitted["validation_score_"], fitted["train_score_"], table
+            self._check_score(kind, has_validation_set=has_validation_set)
+            on_trial = not has_validation_set and uses_trials(self, len(rows.train), kind)
+            folds = None
+            units = None
+            if has_validation_set:
+                rows = self._with_validation_set(
+                    rows,
+                    target,
+                    binner,
+                    X=X_val,
+                    y=y_val,
+                    sample_weight=sample_weight_val,
+                    offset=offset_val,
                 )
-            if held_out.units is not None:
-                scores = fitted["validation_score_"]
-                warn_of_copies(self, held_out.units, scores, fitted["n_iter_"])
-            attributes = self._target_attributes(target.kind)
-            self.__dict__.update(fitted, **attributes)
+            elif on_trial or self._holds_out(len(rows.train), kind):
+                X = X_for_splitter(X, self.cv, partial(binner.numbers, table))
+                folds = validation_folds(self, X, rows, kind, groups, entropy=self._entropy)
+                rows, units = self._hold_out(rows, kind, folds, on_trial=on_trial)
+            if folds is None and groups is not None:
+                group_numbers(groups, target.values, self.cv)  # refuses invalid groups
+            # 4. Choose the depth, the regularisation and the number of trees, and grow them.
+            encoding = None
+            if rows.levels is not None and kind.n_classes != 1:
+                encoding = encoding_of(rows, kind, self._entropy, self.max_bins)
+            trials = None
+            if on_trial:
+                trials = Trials.from_rows(
+                    rows, kind, self, units or rows.units, folds, self._entropy,
+                    categorical=binner.categorical_, encoding=encoding,
+                )  # fmt: skip
+            before = self._trees if continues else None
+            fitted = self._boost(rows, kind, binner, encoding, trials, before)
+            if X_val is not None and not continues:
+                warn_of_no_gain(rows, fitted["validation_score_"], fitted["train_score_"], table)
+            if units is not None:
+                warn_of_copies(self, units, fitted["validation_score_"], fitted["n_iter_"])
+            self.__dict__.update(fitted, **self._target_attributes(kind))
         return self
-
-    def _hold_out(
-        self,
-        rows: BoostingRows,
-        target: BoostingTarget,
-        binner: Binner,
-        *,
-        X: Any,
-        table: Table,
-        groups: npt.ArrayLike | None,
-        validation: ValidationSet,
-    ) -> FitRows:
-        """Append a validation set, make the folds of trials, or split training rows off."""
-        labels = rows.y
-        kind = target.kind
-        has_validation_set = validation.is_passed
-        self._check_score(kind, has_validation_set=has_validation_set)
-        on_trial = not has_validation_set and uses_trials(self, len(rows.train), kind)
-        folds = None
-        units = None
-        if has_validation_set:
-            has_offset = rows.offset is not None
-            rows = rows.with_held_out(self._read_validation(validation, binner, target))
-            _check_offsets(validation.offset, has_offset=has_offset)
-        elif on_trial or self._holds_out(len(rows.train), kind):
-            X = X_for_splitter(X, self.cv, lambda: binner.numbers(table))
-            folds = validation_folds(self, X, rows, kind, groups, entropy=self._entropy)
-            if folds is None and (on_trial or self.validation_fraction is not None):
-                units = rows.units
-            if not on_trial:
-                rows = self._split(rows, kind, folds)
-            elif units is not None:
-                rows = units.rows
-        if folds is None and groups is not None:
-            group_numbers(groups, labels, self.cv)  # refuses invalid groups
-        return FitRows(rows, folds, on_trial, units)
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Metadata that `fit` requests: groups, if `cv` is a splitter that uses them.
@@ -352,28 +312,44 @@ class GradientBoosting(BoostingParameters, TableEstimator):
                 f"held-out samples are scored, got scoring='loss' and loss={short(self.loss)}"
             )
 
-    def _split(
-        self, rows: BoostingRows, target: TargetKind, folds: list[Fold] | None
-    ) -> BoostingRows:
-        """Hold out a share of the training rows, or the first fold."""
-        if folds is None:
-            return rows.split(target, self.validation_fraction, self._entropy)
-        train, held_out = folds[0]
-        return replace(rows, train=train, held_out=held_out)
+    def _hold_out(
+        self, rows: BoostingRows, target: TargetKind, folds: list[Fold] | None, *, on_trial: bool
+    ) -> tuple[BoostingRows, Units | None]:
+        """Hold out the first fold, or a share of the rows; trials hold rows out later.
 
-    def _read_validation(
-        self, validation: ValidationSet, binner: Binner, target: BoostingTarget
-    ) -> ValidationRows:
-        validation.refuse_incomplete()
-        y = validation.y
+        Also returns the units of rows that fit itself holds out.
+        """
+        units = None
+        if folds is None and (on_trial or self.validation_fraction is not None):
+            units = rows.units
+        if on_trial:
+            return (rows if units is None else units.rows), units
+        if folds is None:
+            return rows.split(target, self.validation_fraction, self._entropy), units
+        train, held_out = folds[0]
+        return replace(rows, train=train, held_out=held_out), units
+
+    def _with_validation_set(
+        self,
+        rows: BoostingRows,
+        target: BoostingTarget,
+        binner: Binner,
+        *,
+        X: Any,
+        y: npt.ArrayLike | None,
+        sample_weight: npt.ArrayLike | None,
+        offset: npt.ArrayLike | None,
+    ) -> BoostingRows:
+        """Append a validation set as held-out rows."""
+        refuse_incomplete(X, y)
         assert y is not None
         with naming("X_val"):
-            table = self._read_table(validation.X, reset=False)
-        check_lengths(validation.X, y_val=y)
+            table = self._read_table(X, reset=False)
+        check_lengths(X, y_val=y)
         weights = None
-        if validation.sample_weight is not None:
+        if sample_weight is not None:
             with naming("sample_weight_val"):
-                weights = all_weights(validation.sample_weight, table.shape[0])
+                weights = all_weights(sample_weight, table.shape[0])
         with naming("y_val"):
             values = self._read_validation_target(y, target.kind, weights)
         with naming("sample_weight_val"):
@@ -381,39 +357,63 @@ class GradientBoosting(BoostingParameters, TableEstimator):
         levels = binner.all_levels(table)
         codes = binner.encode(table, levels=levels).codes
         offsets = None
-        if validation.offset is not None:
-            offsets = read_offset(validation.offset, table, target.kind, "offset_val")
-        return ValidationRows(codes, values, weights, levels, offsets)
+        if offset is not None:
+            offsets = read_offset(offset, table, target.kind, "offset_val")
+        if (rows.offset is not None) != (offset is not None):
+            raise ValueError(
+                "offset_val must be passed with offset and a validation set, and not without "
+                f"offset, got {short(offset)}"
+            )
+        return rows.with_held_out(codes, values, weights, levels, offsets)
 
     def _boost(
-        self, held_out: FitRows, target: TargetKind, binner: Binner, before: BoostedTrees | None
+        self,
+        rows: BoostingRows,
+        target: TargetKind,
+        binner: Binner,
+        encoding: Encoding | None = None,
+        trials: Trials | None = None,
+        before: BoostedTrees | None = None,
     ) -> dict[str, Any]:
         """Grow trees, after the trees of an earlier fit if any; return the fitted attributes."""
         n_before = before.n_trees if before else 0
         self._check_before(before, n_before)
-        rows = held_out.rows
-        plan = self._plan(held_out, target, binner.categorical_, n_before)
+        # 1. Choose the parameters and the number of trees, by trials or as the user set them.
         n_rows = rows.n_rows_of_table
-        chosen = {name: value_of(plan.model, name, n_rows) for name in PLAIN}
+        n_rounds = most_rounds(self, any_held_out=trials is not None or rows.any_held_out)
+        rounds = Rounds.of_model(self, self._entropy, n_rounds, n_rows)[n_before:]
+        model = self
+        trial_scores = None
+        if trials is not None and trials.folds:
+            trials, model = trials.race(self)
+            encoding = trials.encoding
+            trial_scores = trials.scores(model)
+            rounds = rounds[: trials.best_round(model, trial_scores)]
+        chosen = {name: value_of(model, name, n_rows) for name in PLAIN}
+        # 2. Grow the trees, both with and without linear leaves if held-out rows choose.
         options = [
-            kernel_options(
-                model, rows.table, target, binner.categorical_, plan.encoding, n_rows=n_rows
-            )
-            for model in _with_leaves_to_try(plan.model, rows, before)
+            kernel_options(tried, rows.table, target, binner.categorical_, encoding, n_rows=n_rows)
+            for tried in _with_leaves_to_try(model, rows, before)
         ]
         statistics = None
-        if plan.encoding is not None:
+        if encoding is not None:
             statistics_before = self._statistics if before else None
-            rows, statistics = rows.ordered(plan.encoding, n_before, statistics_before)
+            rows, statistics = rows.ordered(encoding, n_before, statistics_before)
+        stops_early = bool(self.early_stopping) and rows.any_held_out
         draws_rows = chosen["subsample"] < 1
         candidates = [
-            self._grow(rows, target, plan, option, before=before, draws_rows=draws_rows)
+            model._grow(
+                rows, target, option, rounds,
+                patience=int(self.n_iter_no_change) if stops_early else 0,
+                before=before, draws_rows=draws_rows,
+            )
             for option in options
-        ]
+        ]  # fmt: skip
         boosted = max(candidates, key=lambda candidate: candidate.scores.max(initial=-np.inf))
-        warn_of_divergence(plan.model, rows, target, boosted)
+        # 3. Warn, and join the trees and scores to those of the earlier fit.
+        warn_of_divergence(model, rows, target, boosted)
         trees = before.followed_by(boosted.trees) if before else boosted.trees
-        validation_scores = boosted.scores if plan.scores is None else plan.scores
+        validation_scores = boosted.scores if trial_scores is None else trial_scores
         warn_of_limit(self, validation_scores, n_before)
         train_scores = boosted.train_scores
         if before:
@@ -429,37 +429,35 @@ class GradientBoosting(BoostingParameters, TableEstimator):
             "_large_residual": boosted.large_residual,
             "n_iter_": trees.n_trees,
             "n_trees_per_iteration_": 1,
-            "do_early_stopping_": self._stops_early(rows) or plan.scores is not None,
+            "do_early_stopping_": stops_early or trial_scores is not None,
             "_chosen": chosen,
             "_fixed": plain_parameters(self, self._fixed_parameters),
-            "_split_score": GRADIENT if plan.model.split_score == GRADIENT else NEWTON,
+            "_split_score": GRADIENT if model.split_score == GRADIENT else NEWTON,
             "is_categorical_": is_categorical if is_categorical.any() else None,
         }
-
-    def _stops_early(self, rows: BoostingRows) -> bool:
-        return bool(self.early_stopping) and rows.any_held_out
 
     def _grow(
         self,
         rows: BoostingRows,
         target: TargetKind,
-        plan: Plan,
         options: BoostOptions,
+        rounds: Rounds,
         *,
+        patience: int,
         before: BoostedTrees | None,
         draws_rows: bool,
     ) -> Boosted:
-        """Grow the trees of a plan, after the trees of an earlier fit if any."""
-        model = plan.model
+        """Grow the trees of these rounds, after the trees of an earlier fit if any."""
         if target.n_classes == 1:
-            return Boosted.without_trees(rows.table.bins.n_columns, options.symmetric)
-        patience = int(self.n_iter_no_change) if self._stops_early(rows) else 0
-        scorer = model._scorer(rows, target) if rows.any_held_out else None
+            trees = BoostedTrees.none(rows.table.bins.n_columns, options.symmetric)
+            return Boosted(trees, np.zeros(0), np.zeros(0), np.zeros((0, 1)))
         return boost(
             rows,
             options,
-            plan.rounds,
-            stopping=Stopping(patience, float(self.tol), scorer),
+            rounds,
+            patience=patience,
+            tol=float(self.tol),
+            score=self._scorer(rows, target) if rows.any_held_out else None,
             start=rows.raw_of(before, self.n_jobs) if before else None,
             large_residual=self._large_residual if before else np.inf,
             watch_training=True,
@@ -468,36 +466,6 @@ class GradientBoosting(BoostingParameters, TableEstimator):
             progress_label=type(self).__name__ if self.verbose else None,
             n_jobs=self.n_jobs,
         )
-
-    def _plan(
-        self, held_out: FitRows, target: TargetKind, categorical: np.ndarray, n_before: int
-    ) -> Plan:
-        """Choose the parameters and the number of trees, by trials or as the user set them."""
-        rows = held_out.rows
-        encoding = None
-        if rows.levels is not None and target.n_classes != 1:
-            encoding = encoding_of(rows, target, self._entropy, self.max_bins)
-        n_rows = rows.n_rows_of_table
-        n_rounds = most_rounds(self, any_held_out=held_out.on_trial or rows.any_held_out)
-        rounds = Rounds.of_model(self, self._entropy, n_rounds, n_rows)[n_before:]
-        trials = None
-        if held_out.on_trial:
-            trials = Trials.from_rows(
-                rows,
-                target,
-                self,
-                categorical=categorical,
-                encoding=encoding,
-                entropy=self._entropy,
-                folds=held_out.folds,
-                units=held_out.units,
-            )
-        if trials is None:
-            return Plan(self, rounds, encoding, None)
-        trials, model = trials.race(self)
-        scores = trials.scores(model)
-        best_round = trials.best_round(model, scores)
-        return Plan(model, rounds[:best_round], trials.encoding, scores)
 
     def _check_before(self, before: BoostedTrees | None, n_before: int) -> None:
         """Refuse trees that a fit with warm_start=True cannot continue."""
@@ -629,15 +597,6 @@ def _with_leaves_to_try(
     if rows.any_held_out and may_have_linear_leaves(model):
         models.append(with_parameters(model, linear_leaves=True))
     return models
-
-
-def _check_offsets(offset_val: npt.ArrayLike | None, *, has_offset: bool) -> None:
-    """Refuse an offset of the training samples or of the validation set alone."""
-    if has_offset != (offset_val is not None):
-        raise ValueError(
-            "offset_val must be passed with offset and a validation set, and not without offset, "
-            f"got {short(offset_val)}"
-        )
 
 
 def _joined(scores_before: np.ndarray, n_before: int, scores: np.ndarray) -> np.ndarray:

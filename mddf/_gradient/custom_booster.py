@@ -6,8 +6,9 @@ import numpy as np
 
 from mddf import _core
 from mddf._core import BoostOptions, Cancel
-from mddf._gradient.custom_loss import CustomObjective
+from mddf._gradient.custom_loss import CustomLoss
 from mddf._gradient.dataset import BoostingRows
+from mddf._gradient.losses import TargetKind
 
 # Derivatives are divided by the mean hessian before the first tree, unless it is in this range. It
 # is 1 for squared errors, and above 0.01 for the log-loss of classes that are not rarer than 1 in
@@ -27,17 +28,18 @@ class CustomBooster:
         self,
         rows: BoostingRows,
         options: BoostOptions,
-        objective: CustomObjective,
+        objective: TargetKind,
         cancel: Cancel,
         *,
         keys: np.ndarray | None,
         start: np.ndarray | None,
         positions: np.ndarray | None = None,
     ) -> None:
+        assert isinstance(objective.loss, CustomLoss)
         self._loss = objective.loss
-        self._y = objective.targets(rows.y[rows.train])
+        self._y = objective.y_of_custom_loss(rows.y[rows.train])
         self._weights = rows.train_weights
-        self._held_out_y = objective.targets(rows.y[rows.held_out])
+        self._held_out_y = objective.y_of_custom_loss(rows.y[rows.held_out])
         self._held_out_weights = rows.held_out_weights
         self.start = np.zeros(objective.n_scores)
         first_scores = self._loss.start_scores(self._y, self._weights, objective.n_scores)

@@ -163,21 +163,6 @@ def _named(value: object) -> str:
     return getattr(value, "__name__", None) or repr(value)
 
 
-@dataclass(frozen=True)
-class CustomObjective:
-    """A custom loss, and the raw predictions and targets that it is for."""
-
-    loss: CustomLoss
-    n_scores: int
-    has_labels: bool  # whether targets are numbers of classes
-
-    def targets(self, y: np.ndarray) -> np.ndarray:
-        """Targets for the functions of the loss, which cannot change them."""
-        y = y.astype(np.int64 if self.has_labels else np.float64)
-        y.flags.writeable = False
-        return y
-
-
 def _without_column(raw: np.ndarray) -> np.ndarray:
     """Raw predictions of one score in one dimension."""
     return raw[:, 0] if raw.shape[1] == 1 else raw

@@ -17,7 +17,7 @@ from mddf._binning.column_table import ColumnTable
 from mddf._binning.encoded_rows import CategoryLevels
 from mddf._gradient.losses import ClassificationTarget, TargetKind
 from mddf._gradient.repeats import Repeats, copies_of, feature_hashes, keys_of_copies
-from mddf._gradient.target_encoding import Encoding, StatisticsRows, TargetStatistics
+from mddf._gradient.target_encoding import Encoding, TargetStatistics
 from mddf._gradient.trees import BoostedTrees
 from mddf._resampling.sampling import hashes_with
 
@@ -27,24 +27,6 @@ if TYPE_CHECKING:
 # Rows whose codes are read together, so that a table in a file is never in memory as a whole: 13
 # MB with 50 columns. Each reads 64 pages of a column in the file. Not tuned.
 _ROWS_AT_A_TIME = 2**18
-
-
-@dataclass(frozen=True)
-class ValidationRows:
-    """Coded rows of a validation set; a shard may have none.
-
-    Attributes
-    ----------
-    codes : ndarray of uint8 of shape (n_rows, n_columns)
-    y, weights, levels, offset
-        As in `BoostingRows`.
-    """
-
-    codes: np.ndarray
-    y: np.ndarray
-    weights: np.ndarray | None
-    levels: CategoryLevels | None = None
-    offset: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -341,30 +323,31 @@ class BoostingRows:
             None if self.offset is None else self.offset[train],
         )
 
-    def with_held_out(self, validation: ValidationRows) -> Self:
-        """Append the rows of a validation set as held-out rows."""
-        n_rows = self.table.n_rows
-        held_out = _rows_with_weight(len(validation.y), validation.weights)
-        weights = None
-        if self.weights is not None or validation.weights is not None:
+    def with_held_out(
+        self,
+        codes: np.ndarray,
+        y: np.ndarray,
+        weights: np.ndarray | None,
+        levels: CategoryLevels | None = None,
+        offset: np.ndarray | None = None,
+    ) -> Self:
+        """Append the rows of a validation set as held-out rows; a shard may have none."""
+        held_out = self.table.n_rows + _rows_with_weight(len(y), weights)
+        if self.weights is not None or weights is not None:
+            own_weights = np.ones(len(self.y)) if self.weights is None else self.weights
             weights = np.concatenate(
-                [
-                    np.ones(len(rows.y)) if rows.weights is None else rows.weights
-                    for rows in (self, validation)
-                ]
+                [own_weights, np.ones(len(y)) if weights is None else weights]
             )
-        levels = None
-        if self.levels is not None and validation.levels is not None:
-            levels = self.levels.append(validation.levels)
-        offset = None
-        if self.offset is not None and validation.offset is not None:
-            offset = np.vstack([self.offset, validation.offset])
+        if self.levels is not None and levels is not None:
+            levels = self.levels.append(levels)
+        if self.offset is not None and offset is not None:
+            offset = np.vstack([self.offset, offset])
         return replace(
             self,
-            table=self.table.followed_by(validation.codes),
-            y=np.concatenate([self.y, validation.y]),
+            table=self.table.followed_by(codes),
+            y=np.concatenate([self.y, y]),
             weights=weights,
-            held_out=(n_rows + held_out).astype(np.int32),
+            held_out=held_out.astype(np.int32),
             levels=levels,
             offset=offset,
         )
@@ -374,34 +357,38 @@ class BoostingRows:
     ) -> tuple[BoostingRows, TargetStatistics]:
         """Copy the training rows for each random order, with target statistics as further columns.
 
-        Parameters
-        ----------
-        encoding : Encoding
-        first : int, default=0
-            Number of the order of the first copy.
-        before : TargetStatistics, default=None
-            Statistics of an earlier fit, whose bins are kept.
-
-        Returns
-        -------
-        rows : BoostingRows
-            The training rows once for each order, then the held-out rows.
-        statistics : TargetStatistics
-            Statistics for new rows.
+        The rows begin with the order number `first`. Statistics of a fit `before` keep their bins.
+        Returns the training rows once for each order, then the held-out rows, and the statistics
+        for new rows.
         """
-        training = self._training_rows(encoding)
+        # A row of weight k is repeated if equal rows are counted.
+        train = self.train
+        weights = self.train_weights
+        repeats = self._repeats(encoding.levels)
+        sees_equal_rows = encoding.sees_equal_rows(encoding.levels.take(train), repeats)
+        sees_equal_rows |= repeats.are_observations(self._n_values)
+        n_copies = copies_of(weights) if sees_equal_rows.any() else None
+        if n_copies is not None:
+            repeated = np.repeat(np.arange(len(train)), n_copies)
+            train = train[repeated]
+            repeats = repeats.take(repeated)
+            weights = np.ones(len(train))
         n_orders = encoding.n_copies
         levels = encoding.levels
-        n_train = n_orders * len(training.rows)
-        taken = np.concatenate([np.tile(training.rows, n_orders), self.held_out])
-        seeds = encoding.seeds[(np.arange(n_orders) + first) % n_orders]
-        train_codes, statistics = encoding.codes(training, seeds, before)
+        n_train = n_orders * len(train)
+        taken = np.concatenate([np.tile(train, n_orders), self.held_out])
+        train_codes, statistics = encoding.codes(
+            train,
+            weights,
+            repeats,
+            sees_equal_rows=sees_equal_rows,
+            seeds=encoding.seeds[(np.arange(n_orders) + first) % n_orders],
+            before=before,
+        )
         held_out_codes = statistics.transform(levels.take(self.held_out))
-        weights = None
         if self.weights is not None:
-            assert training.weights is not None
-            tiled = np.tile(training.weights, n_orders)
-            weights = np.concatenate([tiled, self.weights[self.held_out]])
+            assert weights is not None
+            weights = np.concatenate([np.tile(weights, n_orders), self.weights[self.held_out]])
         copies = BoostingRows(
             # Sets of so many levels would fit noise: their columns are cleared.
             self.table.with_columns(
@@ -434,21 +421,6 @@ class BoostingRows:
             self.train_weights,
             n_columns=self.table.bins.n_columns,
         )
-
-    def _training_rows(self, encoding: Encoding) -> StatisticsRows:
-        """Rows of target statistics; a row of weight k is repeated if equal rows are counted."""
-        train = self.train
-        weights = self.train_weights
-        repeats = self._repeats(encoding.levels)
-        sees_equal_rows = encoding.sees_equal_rows(encoding.levels.take(train), repeats)
-        sees_equal_rows |= repeats.are_observations(self._n_values)
-        n_copies = copies_of(weights) if sees_equal_rows.any() else None
-        if n_copies is not None:
-            repeated = np.repeat(np.arange(len(train)), n_copies)
-            train = train[repeated]
-            repeats = repeats.take(repeated)
-            weights = np.ones(len(train))
-        return StatisticsRows(train, weights, repeats, sees_equal_rows)
 
 
 def _rows_with_weight(n_rows: int, weights: np.ndarray | None) -> np.ndarray:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import fsum, sqrt
+from typing import ClassVar, Self
 
 import numpy as np
 
 from mddf._base.elementary import class_probabilities, exp, expit, log
 from mddf._base.messages import short
 from mddf._base.serialization import register_serializable
-from mddf._gradient.custom_loss import CustomLoss, CustomObjective
+from mddf._gradient.custom_loss import CustomLoss
 from mddf._gradient.weights import boosting_weights
 from mddf._targets.weights import row_weights
 
@@ -92,9 +93,37 @@ def check_targets(loss: str | CustomLoss, y: np.ndarray) -> None:
         raise ValueError(f"y must be positive for loss='gamma', got {y.min():g}")
 
 
+class _Target:
+    """What the loss says about a target."""
+
+    loss: str | CustomLoss
+    _type_for_custom_loss: ClassVar[type]
+
+    @property
+    def objective(self) -> Self | None:
+        """The target, if its loss is custom; None for a loss of the kernel."""
+        return self if isinstance(self.loss, CustomLoss) else None
+
+    @property
+    def has_loss(self) -> bool:
+        """Whether losses of rows can be computed."""
+        return not isinstance(self.loss, CustomLoss) or self.loss.loss is not None
+
+    @property
+    def has_custom_link(self) -> bool:
+        """Whether a function of the user converts raw predictions."""
+        return isinstance(self.loss, CustomLoss) and self.loss.inverse_link is not None
+
+    def y_of_custom_loss(self, y: np.ndarray) -> np.ndarray:
+        """Targets for the functions of a custom loss, which cannot change them."""
+        y = y.astype(self._type_for_custom_loss)
+        y.flags.writeable = False
+        return y
+
+
 @register_serializable("boosting target of numbers")
 @dataclass(frozen=True)
-class RegressionTarget:
+class RegressionTarget(_Target):
     """Numeric targets, which the kernel gets divided by 2**exponent.
 
     The exponent is 0 unless the targets are very large or very small. If samples have several
@@ -106,6 +135,7 @@ class RegressionTarget:
     tweedie_power: float = 1.5
     sizes: np.ndarray | None = None
     n_classes = 0
+    _type_for_custom_loss = float
 
     @classmethod
     def from_targets(
@@ -139,18 +169,6 @@ class RegressionTarget:
         return _CUSTOM if isinstance(self.loss, CustomLoss) else self.loss
 
     @property
-    def objective(self) -> CustomObjective | None:
-        """Custom loss and its targets; None for a loss of the kernel."""
-        if not isinstance(self.loss, CustomLoss):
-            return None
-        return CustomObjective(self.loss, self.n_scores, has_labels=False)
-
-    @property
-    def has_loss(self) -> bool:
-        """Whether losses of rows can be computed."""
-        return not isinstance(self.loss, CustomLoss) or self.loss.loss is not None
-
-    @property
     def n_scores(self) -> int:
         return 1 if self.sizes is None else len(self.sizes)
 
@@ -177,11 +195,6 @@ class RegressionTarget:
     def link(self) -> RegressionTarget | None:
         """Inverse link, which converts raw predictions; None for the identity."""
         return self if self.is_logarithmic or self.has_custom_link else None
-
-    @property
-    def has_custom_link(self) -> bool:
-        """Whether a function of the user converts raw predictions."""
-        return isinstance(self.loss, CustomLoss) and self.loss.inverse_link is not None
 
     def scaled(self, y: np.ndarray) -> np.ndarray:
         """Targets divided by 2**exponent or their sizes, as the kernel gets them."""
@@ -289,7 +302,7 @@ def _exact_mean(values: np.ndarray, weights: np.ndarray | None) -> float:
 
 @register_serializable("boosting target of classes")
 @dataclass(frozen=True)
-class ClassificationTarget:
+class ClassificationTarget(_Target):
     """Classes as targets.
 
     A raw prediction has a score for each class. With two classes, it has only the score of the
@@ -310,28 +323,12 @@ class ClassificationTarget:
         return "softmax" if self.n_classes > 2 else self.loss
 
     @property
-    def objective(self) -> CustomObjective | None:
-        """Custom loss and its targets; None for a loss of the kernel."""
-        if not isinstance(self.loss, CustomLoss):
-            return None
-        return CustomObjective(self.loss, self.n_scores, has_labels=True)
-
-    @property
-    def has_loss(self) -> bool:
-        """Whether losses of rows can be computed."""
-        return not isinstance(self.loss, CustomLoss) or self.loss.loss is not None
-
-    @property
-    def has_custom_link(self) -> bool:
-        """Whether a function of the user converts raw predictions."""
-        return isinstance(self.loss, CustomLoss) and self.loss.inverse_link is not None
-
-    @property
     def n_scores(self) -> int:
         return self.n_classes if self.n_classes > 2 else 1
 
     unit = 1.0
     has_exponentials = True
+    _type_for_custom_loss = int
 
     def without_offset(
         self, y: np.ndarray, offset: np.ndarray

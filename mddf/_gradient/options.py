@@ -17,7 +17,6 @@ from mddf._base.validation import MOST, is_list, monotonic_signs, resolve_max_fe
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.column_table import ColumnTable
 from mddf._gradient.custom_loss import CustomLoss, GradientHessian
-from mddf._gradient.linear_leaves import SLOPE_L2
 from mddf._gradient.losses import QUANTILE_LEAVES, TargetKind
 from mddf._gradient.target_encoding import Encoding
 from mddf._input.date_columns import column_sources
@@ -55,6 +54,10 @@ _MAX_FEATURES_OF_LARGE_TABLES = 1.0
 # real tables with 14 000 to 33 000 training rows were also lower.
 _DEPTH_OF_LARGE_TABLES = 8
 _SYMMETRIC_LEARNING_RATE_OF_LARGE_TABLES = 0.1
+# Penalty on the squared slopes of linear leaves, where positions reach from -1 to 1. Errors on
+# five regression sets, relative to constant leaves: 0.954 with 0.3, 0.951 with 1, 0.956 with 3,
+# and 0.963 with 10.
+_SLOPE_L2 = 1.0
 
 
 class BoostingParameters:
@@ -235,7 +238,7 @@ def kernel_options(
         monotonic=monotonic,
         n_copies=1 if encoding is None else encoding.n_copies,
         interactions=interactions,
-        slope_l2=SLOPE_L2 if has_linear_leaves(model) else None,
+        slope_l2=_SLOPE_L2 if has_linear_leaves(model) else None,
         newton_splits=model.split_score != GRADIENT,
     )
 

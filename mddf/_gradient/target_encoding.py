@@ -168,16 +168,6 @@ class TargetStatistics:
 
 
 @dataclass(frozen=True)
-class StatisticsRows:
-    """Training rows of target statistics."""
-
-    rows: np.ndarray  # (n_train,): rows of the table, possibly repeated
-    weights: np.ndarray | None  # (n_train,)
-    repeats: Repeats  # rows with the same features
-    sees_equal_rows: np.ndarray  # from `Encoding.sees_equal_rows`
-
-
-@dataclass(frozen=True)
 class Encoding:
     """Settings of target statistics, and the levels and targets of all rows."""
 
@@ -260,37 +250,39 @@ class Encoding:
 
     def codes(
         self,
-        training: StatisticsRows,
+        rows: np.ndarray,
+        weights: np.ndarray | None,
+        repeats: Repeats,
+        *,
+        sees_equal_rows: np.ndarray,
         seeds: np.ndarray,
         before: TargetStatistics | None = None,
     ) -> tuple[np.ndarray, TargetStatistics]:
-        """Codes of the training rows in each order, and statistics for new rows.
+        """Codes of training rows in each order, and statistics for new rows.
 
-        The codes are uint8 of shape (n_orders * n_train, n_columns). There is a seed for each
-        order. If `before` has the statistics of an earlier fit, its bins and means are kept.
+        The rows may be repeated. The codes are uint8 of shape (n_orders * n_rows, n_columns).
+        There is a seed for each order. If `before` has the statistics of an earlier fit, its bins
+        and means are kept.
         """
-        levels = self.levels.take(training.rows)
-        weights = training.weights
-        repeats = training.repeats
+        levels = self.levels.take(rows)
         sizes = None
         if self.sizes is not None:
             # The prior counts as much as a row of the mean size. The sum is exact, so that it does
             # not depend on the order of the rows or the processor.
-            sizes = self.sizes[training.rows]
+            sizes = self.sizes[rows]
             sizes = sizes / (fsum(sizes) / len(sizes))
-        target_sums = TargetSums.from_outputs(self.outputs[training.rows], weights, sizes)
+        target_sums = TargetSums.from_outputs(self.outputs[rows], weights, sizes)
         tiled_weights = None if weights is None else np.tile(weights, len(seeds))
         n_outputs = self.outputs.shape[1]
-        sees_equal = training.sees_equal_rows
-        row_orders = list(repeats.row_orders(seeds, weights)) if sees_equal.any() else []
-        unit_orders = list(repeats.unit_orders(seeds)) if not sees_equal.all() else []
+        row_orders = list(repeats.row_orders(seeds, weights)) if sees_equal_rows.any() else []
+        unit_orders = list(repeats.unit_orders(seeds)) if not sees_equal_rows.all() else []
         train_codes = []
         group_keys = []
         group_codes = []
         group_bins = []
         for position, group in enumerate(self.groups()):
             keys = levels.keys(group)
-            if sees_equal[position]:
+            if sees_equal_rows[position]:
                 means = [target_sums.before(keys, order) for order in row_orders]
             else:
                 means = [target_sums.before(keys, order, repeats.unit) for order in unit_orders]

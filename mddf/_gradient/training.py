@@ -22,12 +22,11 @@ from mddf._base.parallel import (
 from mddf._base.progress import has_listener
 from mddf._core import BoostOptions, Cancel
 from mddf._gradient.custom_booster import CustomBooster
-from mddf._gradient.custom_loss import CustomObjective
 from mddf._gradient.dataset import BoostingRows
-from mddf._gradient.linear_leaves import code_positions
+from mddf._gradient.losses import TargetKind
 from mddf._gradient.rounds import Rounds
 from mddf._gradient.target_encoding import Encoding, TargetStatistics
-from mddf._gradient.trees import BoostedTrees
+from mddf._gradient.trees import BoostedTrees, code_positions
 
 # Rounds between two updates of a progress bar. Not tuned.
 _PROGRESS_STEP = 10
@@ -39,40 +38,8 @@ _FOLDS_STEP = 25
 _SECONDS_PER_STATISTIC = 1e-7
 # Fewest cells of the table for each thread. Not tuned.
 _MIN_CELLS_PER_THREAD = 2**16
-# Types of the arrays with an entry for each split.
-_SPLIT_TYPES = {
-    "column": np.int32,
-    "shift": np.uint8,
-    "threshold": np.uint8,
-    "set": np.int32,
-    "left": np.int32,
-    "right": np.int32,
-    "gain": float,
-}
-
 
 Fold = tuple[np.ndarray, np.ndarray]  # rows to train on, rows held out
-Booster = _core.GradientBooster | CustomBooster
-
-
-@dataclass(frozen=True)
-class Stopping:
-    """Rule that ends boosting before its last round.
-
-    Attributes
-    ----------
-    patience : int
-        Rounds without a better score before boosting stops; 0 for never.
-    tol : float
-        Smallest improvement that counts.
-    score : callable or None
-        Function from raw predictions of the held-out rows to a score, larger if better. None
-        stands for the loss, which the kernel computes.
-    """
-
-    patience: int = 0
-    tol: float = 0.0
-    score: Callable[[np.ndarray], float] | None = None
 
 
 @dataclass(frozen=True)
@@ -84,19 +51,19 @@ class Boosted:
     trees : BoostedTrees
         Trees up to the best round if rows are held out, else all trees.
     scores : ndarray
-        Held-out scores before the first round and after each round: minus the loss, or the values
-        of `Stopping.score`. Empty without held-out rows.
+        Held-out scores before the first round and after each round, larger if better: minus the
+        loss, or the values of the parameter `score`. Empty without held-out rows.
     train_scores : ndarray
         Minus the training loss; empty unless `watch_training`.
     raw : ndarray of shape (n_held_out, n_scores)
         Raw predictions of the held-out rows after the best round, with offsets.
-    blind_raw : ndarray of shape (n_held_out, n_scores) or None, default=None
-        The same after the best round of the other folds, which the held-out rows did not choose.
-        None stands for `raw`.
     statistics : TargetStatistics or None
         Statistics of the training rows of a fold.
-    large_residual : float, default=inf
+    large_residual : float
         Absolute residual above which Huber's loss is linear, after the last round.
+    blind_raw : ndarray of shape (n_held_out, n_scores) or None
+        `raw` after the best round of the other folds, which the held-out rows did not choose.
+        None stands for `raw`.
     """
 
     trees: BoostedTrees
@@ -107,18 +74,54 @@ class Boosted:
     large_residual: float = np.inf
     blind_raw: np.ndarray | None = None
 
-    @classmethod
-    def without_trees(cls, n_columns: int, symmetric: bool) -> Boosted:
-        """Model of a single class."""
-        none = {name: np.zeros(0, kind) for name, kind in _SPLIT_TYPES.items()}
-        none |= {"first_split": np.zeros(1, np.int64), "first_leaf": np.zeros(1, np.int64)}
-        none |= {
-            "sets": np.zeros((0, 4), np.uint64),
-            "values": np.zeros((0, 1)),
-            "weight": np.zeros(0),
-        }
-        trees = BoostedTrees(none, symmetric, n_columns, np.zeros(1))
-        return cls(trees, np.zeros(0), np.zeros(0), np.zeros((0, 1)))
+
+class _Model:
+    """A model while it is grown."""
+
+    def __init__(
+        self,
+        rows: BoostingRows,
+        options: BoostOptions,
+        cancel: Cancel,
+        *,
+        keys: np.ndarray | None,
+        objective: TargetKind | None,
+        start: np.ndarray | None = None,
+    ) -> None:
+        bins = rows.table.bins
+        self._symmetric = options.symmetric
+        self._n_columns = bins.n_columns
+        self._positions = code_positions(bins) if options.linear_leaves else None
+        self.booster: _core.GradientBooster | CustomBooster
+        if objective is not None:
+            self.booster = CustomBooster(
+                rows, options, objective, cancel, keys=keys, start=start, positions=self._positions
+            )
+            return
+        self.booster = _core.GradientBooster(
+            rows.table.cells,
+            rows.y.ravel(),
+            rows.weights,
+            rows.train,
+            rows.held_out,
+            options=options,
+            start=start,
+            cancel=cancel,
+            keys=keys,
+            offset=rows.offset,
+            communicator=rows.exchange,
+            positions=self._positions,
+        )
+
+    def grow(self, rounds: Rounds, **options: Any) -> bool:
+        """Grow a tree for each round; return whether patience has ended boosting."""
+        return self.booster.grow(rounds.seeds, rates=rounds.rates, **options)
+
+    def trees(self) -> BoostedTrees:
+        arrays = self.booster.trees()
+        if self._positions is not None:
+            arrays["positions"] = self._positions
+        return BoostedTrees(arrays, self._symmetric, self._n_columns, self.booster.start)
 
 
 def boost(
@@ -126,16 +129,18 @@ def boost(
     options: BoostOptions,
     rounds: Rounds,
     *,
-    stopping: Stopping | None = None,
+    patience: int = 0,
+    tol: float = 0.0,
+    score: Callable[[np.ndarray], float] | None = None,
     start: np.ndarray | None = None,
     large_residual: float = np.inf,
     watch_training: bool = False,
     keys: np.ndarray | None = None,
-    objective: CustomObjective | None = None,
+    objective: TargetKind | None = None,
     progress_label: str | None = None,
     n_jobs: int | None = None,
 ) -> Boosted:
-    """Grow a model on the training rows.
+    """Grow a model on the training rows, and keep the trees up to the best round.
 
     Parameters
     ----------
@@ -143,53 +148,63 @@ def boost(
         A row of a whole weight k counts as k rows.
     options : BoostOptions
     rounds : Rounds
-    stopping : Stopping or None, default=None
-        None grows all rounds. In each case only the trees up to the best round are kept.
+    patience : int, default=0
+        Rounds without a better score before boosting stops; 0 for never.
+    tol : float, default=0.0
+        Smallest improvement that counts.
+    score : callable, default=None
+        Function from raw predictions of the held-out rows to a score, larger if better. None
+        stands for the loss, which the kernel computes.
     start : ndarray of shape (n_rows, n_scores), default=None
         Raw predictions to continue from, without offsets.
     large_residual : float, default=inf
-        The `large_residual` of the fit to continue.
+        `large_residual` of the fit to continue.
     watch_training : bool, default=False
         Whether to compute the loss of the training rows.
     keys : ndarray of uint64 of shape (n_rows,), default=None
         Rows with the same key are drawn together; None draws rows by position.
-    objective : CustomObjective or None, default=None
-        Custom loss; None stands for the loss of the options.
+    objective : ClassificationTarget or RegressionTarget, default=None
+        Target with a custom loss; None stands for the loss of the options.
     progress_label : str, default=None
         Label of a progress bar; None shows none.
     n_jobs : int, default=None
         Number of threads; does not change the result.
     """
-    stopping = stopping or Stopping()
-    n_columns = rows.table.bins.n_columns
-    n_threads = job_count(n_jobs, len(rows.train) * n_columns // _MIN_CELLS_PER_THREAD)
+    n_threads = job_count(
+        n_jobs, len(rows.train) * rows.table.bins.n_columns // _MIN_CELLS_PER_THREAD
+    )
     any_held_out = rows.any_held_out
 
     def grow(team: _core.BoostTeam | None) -> Boosted:
-        positions = _positions(rows, options)
-        booster = _booster(
-            rows, options, cancel, objective, keys=keys, start=start, positions=positions
-        )
+        model = _Model(rows, options, cancel, keys=keys, objective=objective, start=start)
+        booster = model.booster
         booster.large_residual = large_residual
-        run = _Run(
-            booster,
-            options.symmetric,
-            n_columns,
-            positions,
-            stopping,
-            watch_training,
-            team,
-            cancel,
-        )
+        settings = {"tol": tol, "watch_training": watch_training, "team": team, "cancel": cancel}
         is_shown = progress_label is not None
-        has_progress = is_shown or has_listener()
         label = progress_label or "boosting"
         progress = progress_bar(len(rounds), label, "tree", shown=is_shown)
         with closing(team) if team else nullcontext(), progress as bar:
-            if stopping.score is not None and any_held_out:
-                return run.by_score(rounds, bar)
-            steps = _round_ranges(len(rounds), _PROGRESS_STEP if has_progress else len(rounds))
-            return run.by_loss(rounds, steps, bar, any_held_out=any_held_out)
+            if score is not None and any_held_out:
+                n_best, scores, raw = _grow_by_score(model, rounds, score, patience, settings, bar)
+            else:
+                step = _PROGRESS_STEP if is_shown or has_listener() else len(rounds)
+                for first, last in _round_ranges(len(rounds), step):
+                    has_ended = model.grow(
+                        rounds[first:last], patience=patience if any_held_out else 0, **settings
+                    )
+                    bar.update(last - first)
+                    if has_ended:
+                        break
+                n_best = booster.best_round if any_held_out else len(rounds)
+                scores = -booster.losses()
+                raw = booster.raw()
+            return Boosted(
+                model.trees().first(n_best),
+                scores,
+                -booster.train_losses(),
+                raw,
+                large_residual=booster.large_residual,
+            )
 
     with stopped_on_error() as cancel:
         if n_threads == 1:
@@ -201,117 +216,36 @@ def boost(
         return next(iter(from_threads(tasks, n_threads, cancel)))
 
 
-def _booster(
-    rows: BoostingRows,
-    options: BoostOptions,
-    cancel: Cancel,
-    objective: CustomObjective | None,
-    *,
-    keys: np.ndarray | None,
-    start: np.ndarray | None = None,
-    positions: np.ndarray | None = None,
-) -> Booster:
-    if objective is not None:
-        return CustomBooster(
-            rows, options, objective, cancel, keys=keys, start=start, positions=positions
-        )
-    return _core.GradientBooster(
-        rows.table.cells,
-        rows.y.ravel(),
-        rows.weights,
-        rows.train,
-        rows.held_out,
-        options=options,
-        start=start,
-        cancel=cancel,
-        keys=keys,
-        offset=rows.offset,
-        communicator=rows.exchange,
-        positions=positions,
-    )
+def _grow_by_score(
+    model: _Model,
+    rounds: Rounds,
+    score: Callable[[np.ndarray], float],
+    patience: int,
+    settings: dict[str, Any],
+    bar: Any,
+) -> tuple[int, np.ndarray, np.ndarray]:
+    """Score raw predictions after each tree.
 
-
-def _positions(rows: BoostingRows, options: BoostOptions) -> np.ndarray | None:
-    """Positions of the codes, which linear leaves read; None for constant leaves."""
-    return code_positions(rows.table.bins) if options.linear_leaves else None
-
-
-def _trees_of(
-    booster: Booster, symmetric: bool, n_columns: int, positions: np.ndarray | None
-) -> BoostedTrees:
-    arrays = booster.trees()
-    if positions is not None:
-        arrays["positions"] = positions
-    return BoostedTrees(arrays, symmetric, n_columns, booster.start)
+    Returns the number of trees with the best score, all scores, and the best raw predictions.
+    """
+    best = 0
+    best_raw = model.booster.raw(best=False)
+    scores = [score(best_raw)]
+    for n_grown in range(1, len(rounds) + 1):
+        model.grow(rounds[n_grown - 1 : n_grown], patience=0, **settings)
+        bar.update(1)
+        raw = model.booster.raw(best=False)
+        scores.append(score(raw))
+        if scores[-1] > scores[best] + settings["tol"]:
+            best = n_grown
+            best_raw = raw
+        if patience and n_grown - best >= patience:
+            break
+    return best, np.array(scores), best_raw
 
 
 def _round_ranges(n: int, size: int) -> list[tuple[int, int]]:
     return [(first, min(first + size, n)) for first in range(0, n, max(1, size))]
-
-
-@dataclass(frozen=True)
-class _Run:
-    booster: Booster
-    symmetric: bool
-    n_columns: int
-    positions: np.ndarray | None  # of linear leaves
-    stopping: Stopping
-    watch_training: bool
-    team: _core.BoostTeam | None
-    cancel: Cancel
-
-    def trees(self) -> BoostedTrees:
-        return _trees_of(self.booster, self.symmetric, self.n_columns, self.positions)
-
-    def grow(self, rounds: Rounds, patience: int) -> bool:
-        return self.booster.grow(
-            rounds.seeds,
-            rates=rounds.rates,
-            patience=patience,
-            tol=self.stopping.tol,
-            watch_training=self.watch_training,
-            team=self.team,
-            cancel=self.cancel,
-        )
-
-    def by_loss(
-        self, rounds: Rounds, steps: list[tuple[int, int]], bar: Any, *, any_held_out: bool
-    ) -> Boosted:
-        """Stop by the held-out loss, which the kernel computes."""
-        patience = self.stopping.patience if any_held_out else 0
-        for first, last in steps:
-            stopped = self.grow(rounds[first:last], patience)
-            bar.update(last - first)
-            if stopped:
-                break
-        trees = self.trees()
-        if any_held_out:
-            trees = trees.first(self.booster.best_round)
-        return self.result(trees, -self.booster.losses(), self.booster.raw())
-
-    def result(self, trees: BoostedTrees, scores: np.ndarray, raw: np.ndarray) -> Boosted:
-        train_scores = -self.booster.train_losses()
-        large_residual = self.booster.large_residual
-        return Boosted(trees, scores, train_scores, raw, large_residual=large_residual)
-
-    def by_score(self, rounds: Rounds, bar: Any) -> Boosted:
-        """Stop by a function that scores the raw predictions after each tree."""
-        stopping = self.stopping
-        assert stopping.score is not None
-        best = 0
-        best_raw = self.booster.raw(best=False)
-        scores = [stopping.score(best_raw)]
-        for n_grown in range(1, len(rounds) + 1):
-            self.grow(rounds[n_grown - 1 : n_grown], 0)
-            bar.update(1)
-            raw = self.booster.raw(best=False)
-            scores.append(stopping.score(raw))
-            if scores[-1] > scores[best] + stopping.tol:
-                best = n_grown
-                best_raw = raw
-            if stopping.patience and n_grown - best >= stopping.patience:
-                break
-        return self.result(self.trees().first(best), np.array(scores), best_raw)
 
 
 def _steps_until(n: int, patience: int, until: float) -> Iterator[tuple[int, int]]:
@@ -343,57 +277,45 @@ def _seconds_of_statistics(encoding: Encoding | None, folds: Sequence[Fold]) -> 
     return _SECONDS_PER_STATISTIC * n_copies * encoding.n_columns
 
 
-@dataclass(frozen=True)
-class _FoldModel:
+class _FoldModel(_Model):
     """Model of a fold while it is grown."""
 
-    booster: Booster
-    held_out_codes: np.ndarray
-    held_out_offset: np.ndarray | None
-    statistics: TargetStatistics | None
-    n_columns: int
-    positions: np.ndarray | None
-
-    @classmethod
-    def start(
-        cls,
+    def __init__(
+        self,
         rows: BoostingRows,
         options: BoostOptions,
         cancel: Cancel,
         *,
         keys: np.ndarray | None,
         encoding: Encoding | None,
-        objective: CustomObjective | None,
-    ) -> _FoldModel:
-        statistics = None
+        objective: TargetKind | None,
+    ) -> None:
+        self._statistics = None
         if encoding is not None:
-            rows, statistics = rows.ordered(encoding)
+            rows, self._statistics = rows.ordered(encoding)
             keys = None if keys is None else rows.draw_keys
-        positions = _positions(rows, options)
-        booster = _booster(rows, options, cancel, objective, keys=keys, positions=positions)
-        codes = rows.table.codes_of(rows.held_out)
-        offset = None if rows.offset is None else rows.offset[rows.held_out]
-        n_columns = rows.table.bins.n_columns
-        return cls(booster, codes, offset, statistics, n_columns, positions)
+        super().__init__(rows, options, cancel, keys=keys, objective=objective)
+        self._held_out_codes = rows.table.codes_of(rows.held_out)
+        self._held_out_offset = None if rows.offset is None else rows.offset[rows.held_out]
 
-    def grow(self, rounds: Rounds, cancel: Cancel) -> None:
-        self.booster.grow(rounds.seeds, rates=rounds.rates, cancel=cancel)
-
-    def finish(self, n_trees: int, n_blind_trees: int, symmetric: bool) -> Boosted:
-        booster = self.booster
-        all_trees = _trees_of(booster, symmetric, self.n_columns, self.positions)
+    def finish(self, n_trees: int, n_blind_trees: int) -> Boosted:
+        all_trees = self.trees()
         trees = all_trees.first(n_trees).compact()
-        raw = self._held_out_raw(trees)
         blind_raw = None
         if n_blind_trees != n_trees:
             blind_raw = self._held_out_raw(all_trees.first(n_blind_trees).compact())
         return Boosted(
-            trees, -booster.losses(), np.zeros(0), raw, self.statistics, blind_raw=blind_raw
+            trees,
+            -self.booster.losses(),
+            np.zeros(0),
+            self._held_out_raw(trees),
+            self._statistics,
+            blind_raw=blind_raw,
         )
 
     def _held_out_raw(self, trees: BoostedTrees) -> np.ndarray:
-        raw = trees.raw(self.held_out_codes, 1)
-        return raw if self.held_out_offset is None else raw + self.held_out_offset
+        raw = trees.raw(self._held_out_codes, 1)
+        return raw if self._held_out_offset is None else raw + self._held_out_offset
 
 
 def boost_folds(
@@ -405,7 +327,7 @@ def boost_folds(
     patience: int = 0,
     keys: np.ndarray | None = None,
     encoding: Encoding | None = None,
-    objective: CustomObjective | None = None,
+    objective: TargetKind | None = None,
     until: float = np.inf,
     start_by: float = np.inf,
     whole: bool = False,
@@ -434,8 +356,8 @@ def boost_folds(
         Rows with the same key are drawn together; None draws rows by position.
     encoding : Encoding or None, default=None
         Each model gets statistics of its training rows for columns with many categories.
-    objective : CustomObjective or None, default=None
-        Custom loss; None stands for the loss of the options.
+    objective : ClassificationTarget or RegressionTarget, default=None
+        Target with a custom loss; None stands for the loss of the options.
     until : float, default=inf
         Value of `time.monotonic` at which growth stops, after at least one round.
     start_by : float, default=inf
@@ -460,7 +382,7 @@ def boost_folds(
         for first in range(0, len(folds), n_at_once):
             starts: list[Task] = [
                 (
-                    _FoldModel.start,
+                    _FoldModel,
                     (fold_rows, options, cancel),
                     {"keys": keys, "encoding": encoding, "objective": objective},
                 )
@@ -477,7 +399,7 @@ def boost_folds(
         blind_bests = [best] * len(folds)
         for first, last in _steps_until(len(rounds), patience, until):
             grows: list[Task] = [
-                (model.grow, (rounds[first:last], cancel), {}) for model in models
+                (model.grow, (rounds[first:last],), {"cancel": cancel}) for model in models
             ]
             list(from_threads(grows, n_threads, cancel))
             best = last
@@ -493,7 +415,7 @@ def boost_folds(
                 raise TimeIsUp
         # 3. Keep the best rounds.
         ends: list[Task] = [
-            (model.finish, (best, blind_best, options.symmetric), {})
+            (model.finish, (best, blind_best), {})
             for model, blind_best in zip(models, blind_bests, strict=True)
         ]
         return list(from_threads(ends, n_threads, cancel))

@@ -12,6 +12,7 @@ import numpy as np
 from mddf import _core
 from mddf._base.parallel import chunks, in_threads, job_count
 from mddf._base.serialization import register_serializable
+from mddf._binning.bins import Bins
 
 # Arrays that explanations read and predictions do not. Each has as many entries as a second array.
 _TRAINING_ARRAYS = {"gain": "column", "weight": "values"}
@@ -30,6 +31,19 @@ _COMPACT_TYPES: dict[str, type] = {
     "slope_column": np.uint16,
     "slopes": np.float32,
 }
+# Types of the arrays with an entry for each split.
+_SPLIT_TYPES = {
+    "column": np.int32,
+    "shift": np.uint8,
+    "threshold": np.uint8,
+    "set": np.int32,
+    "left": np.int32,
+    "right": np.int32,
+    "gain": float,
+}
+# Positions in linear leaves are whole numbers up to this one, which the kernel can add up exactly.
+_MOST_POSITION = 256
+_N_CODES = 256  # codes are bytes
 # Fewest trees times rows for each thread: they take some hundred microseconds, more than a thread
 # takes to start. Not tuned.
 _MIN_LEAVES_PER_THREAD = 2**16
@@ -61,6 +75,18 @@ class BoostedTrees:
     symmetric: bool
     n_columns: int
     start: np.ndarray
+
+    @classmethod
+    def none(cls, n_columns: int, symmetric: bool) -> BoostedTrees:
+        """The model of a single class."""
+        arrays = {name: np.zeros(0, kind) for name, kind in _SPLIT_TYPES.items()}
+        arrays |= {"first_split": np.zeros(1, np.int64), "first_leaf": np.zeros(1, np.int64)}
+        arrays |= {
+            "sets": np.zeros((0, 4), np.uint64),
+            "values": np.zeros((0, 1)),
+            "weight": np.zeros(0),
+        }
+        return cls(arrays, symmetric, n_columns, np.zeros(1))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "kernel_trees"}
@@ -254,3 +280,20 @@ def _add_raw(
     out: np.ndarray,
 ) -> None:
     kernel_trees.add_raw(codes[first:last], trees.start, trees.stop, out[first:last], cancel)
+
+
+def code_positions(bins: Bins) -> np.ndarray:
+    """Positions of all codes, which linear leaves read: int16 of shape (n_columns, 256).
+
+    The positions of a numeric column are its ranks among the bins, from -256 to 256. They are 0
+    for missing values, categories and codes without a bin. Ranks had less error than the values
+    of the bins, standardised by their quartiles and bounded, on six of ten regression sets and
+    more on three. Outliers do not matter to them.
+    """
+    positions = np.zeros((bins.n_columns, _N_CODES), np.int16)
+    counts = np.diff(bins.start)
+    for column in np.flatnonzero(bins.categorical == 0):
+        n = int(counts[column])
+        ranks = (2 * np.arange(n) + 1 - n) / n
+        positions[column, :n] = np.rint(_MOST_POSITION * ranks)
+    return positions

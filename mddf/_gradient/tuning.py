@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from mddf._gradient.options import (
 )
 from mddf._gradient.rounds import Rounds, most_rounds
 from mddf._gradient.target_encoding import Encoding
-from mddf._gradient.training import Fold, Stopping, boost, boost_folds, held_out_sums
+from mddf._gradient.training import Fold, boost, boost_folds, held_out_sums
 
 Model = TypeVar("Model", bound=BoostingParameters)
 
@@ -93,33 +93,17 @@ def uses_trials(model: BoostingParameters, n_rows: int, target: TargetKind) -> b
     )
 
 
-class _Heat(NamedTuple):
-    """Result of one candidate of the race."""
-
-    loss: float  # least held-out loss
-    trees_times_rate: float  # number of trees with this loss, times the learning rate
-
-
 @dataclass(frozen=True)
 class Trials:
     """Trials of candidate parameters on held-out rows.
 
-    Attributes
-    ----------
-    rows : BoostingRows
-        All rows; no rows are held out yet.
-    units : Units
-    folds : list of (train, held out)
-    target : ClassificationTarget or RegressionTarget
-    categorical : ndarray of bool of shape (n_features,)
-    encoding : Encoding or None
-    entropy : list of int
-        Entropy of the seeds of the trees.
+    `rows` holds no rows out yet. `entropy` is of the seeds of the trees. Without `folds`, the
+    table has too few different rows for a choice.
     """
 
     rows: BoostingRows
     units: Units
-    folds: list[Fold]
+    folds: list[Fold] | None
     target: TargetKind
     categorical: np.ndarray
     encoding: Encoding | None
@@ -131,16 +115,15 @@ class Trials:
         rows: BoostingRows,
         target: TargetKind,
         model: BoostingParameters,
+        units: Units,
+        folds: list[Fold] | None,
+        entropy: list[int],
         *,
         categorical: np.ndarray,
         encoding: Encoding | None,
-        entropy: list[int],
-        folds: list[Fold] | None = None,
-        units: Units | None = None,
-    ) -> Trials | None:
-        """Choose the folds if none are passed; None if there are too few units of rows."""
+    ) -> Trials:
+        """Choose the folds, unless the user passed some."""
         has_one_fold = len(rows.train) > MAX_ROWS_WITH_FOLDS
-        units = units or rows.units
         if folds is not None:
             folds = folds[:1] if has_one_fold else folds
         elif has_one_fold:
@@ -152,19 +135,12 @@ class Trials:
             n_folds = min(_FOLDS_TIMES_ROWS // units.n_units, _MAX_FOLDS)
             if is_classification and n_folds > N_FOLDS:
                 folds = units.folds(n_folds, True) or folds
-        if folds is None:
-            return None
         return cls(rows, units, folds, target, categorical, encoding, entropy)
 
     def race(self, model: Model) -> tuple[Trials, Model]:
         """Choose the encoding, the depth and the parameters at "auto".
 
-        Returns
-        -------
-        trials : Trials
-            Trials with the chosen encoding.
-        model : BoostingParameters
-            A model with the chosen values.
+        Returns the trials with the chosen encoding, and a model with the chosen values.
         """
         candidates = [candidate for candidate in _RACE if _is_open(model, candidate[0])]
         best = model
@@ -176,24 +152,25 @@ class Trials:
         if not candidates and len(alternatives) == 1:
             return self, model
         heats = [trials._heat(best) for trials in alternatives]
-        position = int(np.argmin([heat.loss for heat in heats]))
+        position = int(np.argmin([loss for loss, _ in heats]))
         trials = alternatives[position]
-        heat = heats[position]
+        least_loss, trees_times_rate = heats[position]
         for name, value, share in candidates:
-            if name == "max_features" and not self._tries_features(value, heat):
+            if name == "max_features" and not self._tries_features(value, trees_times_rate):
                 continue
             challenger = with_parameters(best, **{name: value})
-            new_heat = trials._heat(challenger)
-            if new_heat.loss < heat.loss - share * abs(heat.loss - self.least_loss):
+            loss, new_trees_times_rate = trials._heat(challenger)
+            if loss < least_loss - share * abs(least_loss - self.loss_of_exact_predictions):
                 best = challenger
-                heat = new_heat
+                least_loss = loss
+                trees_times_rate = new_trees_times_rate
         return trials, best
 
-    def _tries_features(self, value: object, heat: _Heat) -> bool:
+    def _tries_features(self, value: object, trees_times_rate: float) -> bool:
         """Whether the race tries a value of `max_features`, given the best candidate so far."""
         if isinstance(self.target, ClassificationTarget):
             return True
-        return value == 1.0 and heat.trees_times_rate >= _MIN_TREES_TIMES_RATE
+        return value == 1.0 and trees_times_rate >= _MIN_TREES_TIMES_RATE
 
     def _with_each_encoding(self, model: BoostingParameters) -> list[Trials]:
         """Trials with statistics of all columns of many levels, and with as few as possible."""
@@ -207,8 +184,11 @@ class Trials:
     def learning_rate(self, model: BoostingParameters) -> float:
         return learning_rate_of(model, self.rows.n_rows_of_table)
 
-    def _heat(self, model: BoostingParameters) -> _Heat:
-        """Try a model with a larger learning rate and fewer trees."""
+    def _heat(self, model: BoostingParameters) -> tuple[float, float]:
+        """Try a model with a larger learning rate and fewer trees.
+
+        Returns the least held-out loss, and the number of its trees times the learning rate.
+        """
         slow_rate = self.learning_rate(model)
         rate = min(_RACE_RATE_FACTOR * slow_rate, max(slow_rate, _MAX_RACE_RATE))
         factor = rate / slow_rate
@@ -219,7 +199,7 @@ class Trials:
             n_iter_no_change=ceil(model.n_iter_no_change / factor),
         )
         scores = self.with_prior(fast_model, self.scores(fast_model))
-        return _Heat(-float(scores.max()), rate * int(scores.argmax()))
+        return -float(scores.max()), rate * int(scores.argmax())
 
     def with_prior(self, model: BoostingParameters, scores: np.ndarray) -> np.ndarray:
         """Add the logarithm of a prior of the number of trees to minus the log-loss.
@@ -236,16 +216,21 @@ class Trials:
         return scores - log_ratios**2 / 2 / self.n_held_out
 
     @cached_property
-    def least_loss(self) -> float:
-        """Loss of exact predictions of the held-out rows."""
-        held_out = np.concatenate([part for _, part in self.folds])
+    def _held_out(self) -> np.ndarray:
+        """Rows that the folds hold out, one fold after the other."""
+        assert self.folds is not None
+        return np.concatenate([part for _, part in self.folds])
+
+    @cached_property
+    def loss_of_exact_predictions(self) -> float:
+        held_out = self._held_out
         weights = None if self.rows.weights is None else self.rows.weights[held_out]
         return float(self.target.least_loss(self.rows.y[held_out], weights))
 
     @cached_property
     def n_held_out(self) -> int:
         """Number of units that are held out."""
-        held_out = np.concatenate([part for _, part in self.folds])
+        held_out = self._held_out
         if self.units.rows.table is self.rows.table:
             return self.units.n_among(held_out)
         # The user's folds, in which rows of whole weights are not repeated.
@@ -258,6 +243,7 @@ class Trials:
 
     def scores(self, model: BoostingParameters) -> np.ndarray:
         """Minus the held-out loss, before the first tree and after each tree."""
+        assert self.folds is not None
         rows = self.rows
         options = kernel_options(model, rows.table, self.target, self.categorical, self.encoding)
         n_rows = rows.n_rows_of_table
@@ -274,7 +260,8 @@ class Trials:
                 rows,
                 options,
                 rounds,
-                stopping=Stopping(patience, float(model.tol)),
+                patience=patience,
+                tol=float(model.tol),
                 keys=rows.draw_keys if draws_rows else None,
                 objective=self.target.objective,
                 n_jobs=model.n_jobs,

@@ -1,8 +1,7 @@
-"""Validation of a fit: a set that the user passes, or folds of rows that depend on each other."""
+"""Folds of rows that depend on each other, on which the number of trees is chosen."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -21,25 +20,11 @@ from mddf._resampling.folds import make_folds
 _MAX_FOLDS = 100
 
 
-@dataclass(frozen=True)
-class ValidationSet:
-    """Validation set of `fit`, any part of which may be None."""
-
-    X: Any
-    y: npt.ArrayLike | None
-    sample_weight: npt.ArrayLike | None = None
-    offset: npt.ArrayLike | None = None
-
-    @property
-    def is_passed(self) -> bool:
-        parts = (self.X, self.y, self.sample_weight, self.offset)
-        return any(part is not None for part in parts)
-
-    def refuse_incomplete(self) -> None:
-        """Refuse a validation set without features or targets."""
-        for name, value, other in (("X_val", self.X, "y_val"), ("y_val", self.y, "X_val")):
-            if value is None:
-                raise ValueError(f"{name} must be passed with {other}, got None")
+def refuse_incomplete(X_val: Any, y_val: Any) -> None:
+    """Refuse a validation set without features or targets."""
+    for name, value, other in (("X_val", X_val, "y_val"), ("y_val", y_val, "X_val")):
+        if value is None:
+            raise ValueError(f"{name} must be passed with {other}, got None")
 
 
 def validation_folds(
