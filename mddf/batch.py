@@ -15,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import nearest, short
 from mddf._base.serialization import publish
-from mddf._input.parquet import ParquetTable
+from mddf._input.parquet import open_parquet, refuse_unreadable
 from mddf._schema.source import BLOCK_ROWS, PARQUET
 
 if TYPE_CHECKING:
     import pandas as pd
+    from pyarrow.dataset import Dataset
 
 __all__ = ["predict_file"]
 
@@ -138,12 +139,11 @@ class _ModelOfRows:
         from mddf._command import predict, rows
 
         _check_coverage(self.model, coverage)
-        parquet = self._open()
-        dataset = parquet.dataset
+        dataset, unreadable = self._open()
         features = self._features()
         columns = list(dict.fromkeys([*features, *self.keep]))
         self._check_columns(columns, dataset.schema.names)
-        parquet.check(columns)
+        refuse_unreadable(columns, unreadable)
         n_rows = 0
         for batch in dataset.to_batches(columns=columns, batch_size=BLOCK_ROWS):
             if not batch.num_rows:
@@ -157,7 +157,7 @@ class _ModelOfRows:
         if n_rows == 0:
             raise ValueError(f"{self.path} must have rows, got none")
 
-    def _open(self) -> ParquetTable:
+    def _open(self) -> tuple[Dataset, dict[str, str]]:
         import pyarrow as pa
 
         if not self.path.exists():
@@ -168,7 +168,7 @@ class _ModelOfRows:
                 "predict reads CSV"
             )
         try:
-            return ParquetTable.open(self.path)
+            return open_parquet(self.path)
         except pa.ArrowInvalid as error:
             raise ValueError(f"{self.path} cannot be read as Parquet: {error}") from error
 

@@ -25,7 +25,7 @@ from mddf._input.date_columns import (
     with_calendar,
 )
 from mddf._input.frame import frame_table
-from mddf._input.parquet import ParquetTable
+from mddf._input.parquet import open_parquet, refuse_unreadable
 from mddf._input.table import ArrayTable, Cells, Column, Factors, Table
 
 
@@ -159,17 +159,23 @@ class DatedFrame(ChunkedFrame):
 
 
 class ChunkedArray(SourceTable):
-    """Numeric columns of an array from which some columns can be read."""
+    """Numeric columns of an array that is read in parts; one of them may count as missing."""
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Any, missing_column: int | None = None) -> None:
         self._array = array
+        self._missing_column = missing_column
         self.shape = array.shape
         self.head = np.empty((0, self.shape[1]))
 
     def numbers(self, columns: Sequence[int]) -> np.ndarray:
         part = computed(self._array[:, list(columns)])
         part = fill_masked(part) if isinstance(part, np.ma.MaskedArray) else np.asarray(part)
-        return checked_numbers(part, lambda i: self.place(columns[i]))
+        block = checked_numbers(part, lambda i: self.place(columns[i]))
+        is_missing = np.asarray(columns) == self._missing_column
+        if is_missing.any():
+            block = np.array(block, np.result_type(block, np.float32))
+            block[:, is_missing] = np.nan
+        return block
 
 
 class WholeArray(SourceTable, ArrayTable):
@@ -180,28 +186,12 @@ class WholeArray(SourceTable, ArrayTable):
         self.head = np.empty((0, cells.shape[1]))
 
 
-class BlankedArray(SourceTable):
-    """Numeric columns of an array, of which one counts as missing."""
-
-    def __init__(self, whole: Table, column: int) -> None:
-        assert isinstance(whole, SourceTable)
-        self._whole = whole
-        self._blank = column % whole.shape[1]
-        self.shape = whole.shape
-        self.head = whole.head
-        self._copy_options(whole)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return BlankedArray, (self._whole, self._blank)
-
-    def numbers(self, columns: Sequence[int]) -> np.ndarray:
-        block = self._whole.numbers(columns)
-        is_blank = np.asarray(columns) == self._blank
-        if not is_blank.any():
-            return block
-        block = np.array(block, np.result_type(block, np.float32))
-        block[:, is_blank] = np.nan
-        return block
+def without_values(table: ChunkedArray | WholeArray, c: int) -> ChunkedArray:
+    """The same table, in which column `c` counts as missing."""
+    array = table.cells if isinstance(table, WholeArray) else table._array
+    other_table = ChunkedArray(array, c % table.shape[1])
+    other_table._copy_options(table)
+    return other_table
 
 
 def by_columns(
@@ -286,20 +276,17 @@ def _table_of_source(
     source: Any, columns: Sequence[str] | None, drop: Sequence[str] | None
 ) -> SourceTable:
     """Make the table of some columns of a source."""
-    parquet = None
+    unreadable: dict[str, str] = {}
     if isinstance(source, str | Path):
         if not Path(source).exists():
             raise FileNotFoundError(f"source must be an existing file or folder, got {source!r}")
-        parquet = ParquetTable.open(Path(source))
-        source = parquet.dataset
+        source, unreadable = open_parquet(Path(source))
     table = _whole_table(source)
     if columns is not None or drop is not None:
         if not isinstance(table, ChunkedFrame):
             raise ValueError("columns and drop must be None for arrays, whose columns lack names")
         table = table.only(_chosen_names(table.names or (), columns, drop))
-    if parquet is not None:
-        # A file may lack a column that is not read.
-        parquet.check(table.names or ())
+    refuse_unreadable(table.names or (), unreadable)  # a file may lack a column that is not read
     return table
 
 

@@ -15,13 +15,16 @@ from mddf._input.calendar import (
     DAYS,
     HOUR,
     PARTS,
+    are_dates,
+    array_microseconds,
     calendar_parts,
     have_hours,
+    holds_dates,
     part_name,
+    series_microseconds,
 )
 from mddf._input.cell_values import missing_cells
 from mddf._input.table import Table
-from mddf._input.times import are_dates, array_microseconds, holds_dates, series_microseconds
 
 # Common types, which need no look at the column.
 _OTHER_TYPES = (nw.Float64, nw.Int64, nw.Float32, nw.Int32, nw.String, nw.Categorical, nw.Boolean)

@@ -10,8 +10,8 @@ import narwhals.stable.v1 as nw
 import numpy as np
 
 from mddf._base.serialization import register_serializable
+from mddf._input.calendar import are_dates, holds_dates
 from mddf._input.cell_values import missing_cells
-from mddf._input.times import are_dates, holds_dates
 
 Kind = Literal["number", "boolean", "category", "date", "empty"]
 

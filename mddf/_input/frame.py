@@ -17,7 +17,6 @@ from mddf._input.table import (
     TEXT,
     Cells,
     Column,
-    Columns,
     ColumnType,
     Factors,
     ObjectBlock,
@@ -68,9 +67,9 @@ class FrameTable(Table):
     def _frame(self) -> nw.DataFrame[Any]:
         return nw.from_native(self.native, eager_only=True)
 
-    @cached_property
-    def _columns(self) -> Columns:
-        return Columns(self._column, keep=self._is_small)
+    @property
+    def _keeps_cells(self) -> bool:  # type: ignore[override]
+        return self._is_small
 
     @property
     def _is_small(self) -> bool:
@@ -137,7 +136,7 @@ class FrameTable(Table):
 
     def rows(self, first: int, end: int) -> FrameTable:
         part = copy(self)
-        for name in ("_columns", "object_block", "_arrays"):
+        for name in ("_columns", "_last_column", "object_block", "_arrays"):
             part.__dict__.pop(name, None)
         part._frame = self._frame[first:end]
         part.native = part._frame.to_native()

@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from mddf._base.messages import short
 from mddf._input.cell_values import ENCODE, computed, fill_masked, read_numeric_array
-from mddf._input.chunked import BlankedArray, ChunkedFrame
+from mddf._input.chunked import ChunkedArray, ChunkedFrame, WholeArray, without_values
 from mddf._input.date_columns import (
     DATES,
     Dates,
@@ -91,7 +91,8 @@ def read_table(
         if isinstance(X, ChunkedFrame):
             return _read_by_columns(estimator, X, reset, categorical_features, elapsed)
         if isinstance(order := getattr(estimator, _ORDER, None), int):
-            X = BlankedArray(X, order)
+            assert isinstance(X, ChunkedArray | WholeArray)
+            X = without_values(X, order)
         _check_features(estimator, X.head, reset)
         return X
     X = whole_frame(X)

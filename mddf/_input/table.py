@@ -177,26 +177,6 @@ class Column:
         self._cells = None
 
 
-class Columns:
-    """Columns of a table by number; without `keep`, only the last one used keeps its cells."""
-
-    def __init__(self, make: Callable[[int], Column], *, keep: bool) -> None:
-        self._make = make
-        self._keep = keep
-        self._made: dict[int, Column] = {}
-        self._last: Column | None = None
-
-    def __getitem__(self, c: int) -> Column:
-        column = self._made.get(c)
-        if column is None:
-            column = self._made[c] = self._make(c)
-        if not self._keep and self._last is not column:
-            if self._last is not None:
-                self._last.release()
-            self._last = column
-        return column
-
-
 class Table:
     """X by columns, as made by `read_table`.
 
@@ -237,18 +217,30 @@ class Table:
     date_parts: Collection[int] = ()
     n_appended = 0
     left_out: int | None = None
+    _keeps_cells = False
+    _last_column: Column | None = None
 
     def place(self, c: int) -> str:
         """Name of column `c` in messages."""
         return f"{c}" if self.names is None else f"{c}, {self.names[c]!r}"
 
     def column(self, c: int) -> Column:
-        """Column `c`, to be used before the next one is requested."""
-        return self._columns[c]
+        """Column `c`, to be used before the next one is requested.
+
+        Unless the table keeps cells, only the last column keeps its own.
+        """
+        column = self._columns.get(c)
+        if column is None:
+            column = self._columns[c] = self._column(c)
+        if not self._keeps_cells and self._last_column is not column:
+            if self._last_column is not None:
+                self._last_column.release()
+            self._last_column = column
+        return column
 
     @cached_property
-    def _columns(self) -> Columns:
-        return Columns(self._column, keep=False)
+    def _columns(self) -> dict[int, Column]:
+        return {}
 
     def release(self) -> None:
         """Forget the columns, so that the memory of the table is free as soon as it is not used.
@@ -256,6 +248,7 @@ class Table:
         The columns refer to the table, which would otherwise live until cycles are collected.
         """
         vars(self).pop("_columns", None)
+        self._last_column = None
 
     def _column(self, c: int) -> Column:
         return Column(self.place(c), lambda: Cells.from_values(self.numbers([c])[:, 0]), NUMBERS)

@@ -12,13 +12,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mddf._base.validation import naming
+from mddf._input.calendar import are_dates, array_microseconds, holds_dates, series_microseconds
 from mddf._input.date_columns import date_columns
 from mddf._input.frame import is_frame
 from mddf._input.reading import read_table, whole_frame
 from mddf._input.subjects import nearly_all
 from mddf._input.table import Column as TableColumn
 from mddf._input.table import Factors, Table
-from mddf._input.times import are_dates, array_microseconds, holds_dates, series_microseconds
 
 Kind = Literal["number", "date", "category"]
 

@@ -17,16 +17,16 @@ from sklearn.model_selection import BaseCrossValidator
 
 from mddf._base.messages import nearest, short
 from mddf._base.validation import Within, finite, is_boolean
-from mddf._input.cell_values import missing_cells
-from mddf._input.chunked import ChunkedFrame
-from mddf._input.date_columns import TimeColumn
-from mddf._input.table import Table
-from mddf._input.times import (
+from mddf._input.calendar import (
     are_dates,
     array_microseconds,
     holds_dates,
     series_microseconds,
 )
+from mddf._input.cell_values import missing_cells
+from mddf._input.chunked import ChunkedFrame
+from mddf._input.date_columns import TimeColumn
+from mddf._input.table import Table
 from mddf._resampling.folds import check_groups, is_splitter
 from mddf._targets.target_validation import plain_array
 
