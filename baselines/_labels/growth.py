@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from mddf._base.memmap import put_aside
 from mddf._base.messages import short
 from mddf._base.serialization import register_serializable
 from mddf._base.validation import is_list
@@ -18,6 +17,7 @@ from mddf._layers.cascade import grow_layer, layer_splits
 from mddf._layers.cascade_plan import LayerFolds
 from mddf._layers.checkpoints import Checkpoint
 from mddf._layers.member import ForestMember
+from mddf._layers.memmap import put_aside
 from mddf._layers.seeds import Purpose
 from mddf._layers.stopping import Stopper
 from mddf._layers.trainer import Job, LayerInput, MeanOfFolds, Trainer, one_stream

@@ -15,7 +15,6 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.array_hash import hash_of_arrays
-from mddf._base.deadline import Clock
 from mddf._base.progress import tell_line
 from mddf._base.validation import COUNT, Within
 from mddf._binning.binner import Binner
@@ -25,6 +24,7 @@ from mddf._gradient.target_encoding import FEWEST_LEVELS
 from mddf._input.category_mask import category_mask
 from mddf._input.date_columns import sums_by_feature
 from mddf._layers.checkpoints import open_checkpoint
+from mddf._layers.deadline import Clock
 from mddf._layers.deep_forest import grow_deep_forest
 from mddf._layers.layered_estimator import CONSTRAINTS, BinnedInputs, FitInputs, Layered
 from mddf._layers.member import Member

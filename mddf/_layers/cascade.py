@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from mddf._base.memmap import mean_of, put_aside
 from mddf._base.progress import is_told, tell_line
 from mddf._fitted.calibration import UNCALIBRATED, Calibration, calibration
 from mddf._fitted.fitted_model import Stage
@@ -24,6 +23,7 @@ from mddf._layers.margin_loss import (
     margin_ratio,
 )
 from mddf._layers.member import Member, train_all
+from mddf._layers.memmap import mean_of, put_aside
 from mddf._layers.rules import LayerRules, LayerView
 from mddf._layers.seeds import Purpose
 from mddf._layers.stopping import Stopper

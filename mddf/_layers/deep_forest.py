@@ -9,7 +9,7 @@ from time import perf_counter
 
 import numpy as np
 
-from mddf._base.deadline import TimeIsUp
+from mddf._base.parallel import TimeIsUp
 from mddf._base.progress import tell_work
 from mddf._layers.checkpoints import Checkpoint
 from mddf._layers.cross_fitting import CrossFitting

@@ -7,7 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
-from mddf._base.deadline import TimeIsUp
+from mddf._base.parallel import TimeIsUp
 from mddf._base.progress import tell_work
 from mddf._layers.evidence import Evidence
 from mddf._layers.member import Member, by_kind

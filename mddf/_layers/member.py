@@ -17,8 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from mddf._base.deadline import TimeIsUp
-from mddf._base.parallel import job_count
+from mddf._base.parallel import TimeIsUp, job_count
 from mddf._fitted.fitted_model import FittedMember
 from mddf._forest.base import Forest
 from mddf._gradient.options import warn_of_ignored

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from mddf._base.deadline import TimeIsUp
+from mddf._base.parallel import TimeIsUp
 from mddf._layers.coefficients import Reweighting
 from mddf._layers.member import ForestMember, Member, fit_all
 from mddf._layers.report import Candidate, FitReport

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mddf._base.deadline import TimeIsUp
+from mddf._base.parallel import TimeIsUp
 from mddf._base.serialization import is_serializable, to_plain
 from mddf._fitted.fitted_model import Stage
 from mddf._layers.member import by_kind

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from mddf._base.memmap import mean_of
 from mddf._base.messages import short
 from mddf._base.validation import naming
 from mddf._layers.margin_loss import reweight
+from mddf._layers.memmap import mean_of
 
 # Trees of a forest grow by at most this factor when rows leave. The published rule has no limit,
 # but a last layer on a few rows of a large table would have millions of trees. Set by hand.

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mddf._base.memmap import put_aside
 from mddf._fitted.scoring import ALL, Classes, Rows, Scoring, out_of_fold_score
 from mddf._layers.margin_loss import class_margins, margin_ratio
+from mddf._layers.memmap import put_aside
 
 MARGIN_RATIO = "margin-ratio"
 # Smaller gains in the margin ratio do not count; of other scores, all gains do. Not tuned.

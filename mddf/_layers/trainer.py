@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from mddf._base.deadline import Clock
-from mddf._base.memmap import put_aside
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.bins import Bins, apply_bins, find_bins
 from mddf._binning.encoded_rows import CategoryLevels
 from mddf._core import HeldOut, Sampling
 from mddf._fitted.vector_layout import GRAIN, rounded, select_columns
 from mddf._forest.base import Forest
+from mddf._layers.deadline import Clock
+from mddf._layers.memmap import put_aside
 from mddf._layers.seeds import Seeds
 from mddf._layers.tasks import Task
 from mddf._members.dataframes import FrameMaker

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic, process_time
 
-from mddf._base.parallel import TimeIsUp as TimeIsUp
-
 # Work is cut off after this share of the limit: what follows, such as storing the model, takes
 # time as well. Not tuned.
 _SHARE_BEFORE_CUT = 0.95
