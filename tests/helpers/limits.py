@@ -7,7 +7,7 @@ import pytest
 
 # Tests name a limit by the words on the left; a refactoring changes this table only.
 _PLACES = {
-    "bytes_of_a_mapped_file": ["mddf._base.memmap._MIN_FILE_BYTES"],
+    "bytes_of_a_mapped_file": ["mddf._layers.memmap._MIN_FILE_BYTES"],
     "bytes_of_a_block_of_columns": ["mddf._input.table._BLOCK_BYTES"],
     "cells_of_a_small_frame": ["mddf._input.frame._FEW_CELLS"],
     "bytes_of_a_block_of_rows": ["mddf._fitted.batching._BLOCK_BYTES"],
