@@ -13,8 +13,6 @@ from mddf._base.docstrings import COMMON, describes_parameters
 from mddf._base.validation import resolve_named
 from mddf._forest.classifiers import RandomForestClassifier
 from mddf._layers.base_cascade import CASCADE_PARAMETERS, BaseCascade
-from mddf._layers.cascade_plan import CascadeKind
-from mddf._layers.coefficients import LastLayer
 from mddf._layers.layered_estimator import LAYERED_PARAMETERS
 from mddf.rules import (
     AccuracyScreening,
@@ -83,6 +81,8 @@ class GCForestClassifier(BaseCascade):
     True
     """
 
+    _default_forests = ("random",) * 4 + ("completely-random",) * 4
+    _rules_class = LayerRules
     _patience = 4
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -167,7 +167,3 @@ class GCForestClassifier(BaseCascade):
             tree = RandomForestClassifier(1, bootstrap=False, max_features=None)
             defaults = {"forests": [tree], "cv": 2, "refit": True}
         return cls(**resolve_named(name, RELATIVES, defaults, params))
-
-    def _kind(self) -> CascadeKind:
-        forests = ("random",) * 4 + ("completely-random",) * 4
-        return CascadeKind(forests, LastLayer())

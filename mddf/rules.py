@@ -10,6 +10,7 @@ import numpy as np
 
 from mddf._base.messages import short
 from mddf._base.serialization import publish
+from mddf._layers.margin_rules import MarginRules
 from mddf._layers.rules import LayerRules, LayerView
 from mddf._trees.regions import Region
 
@@ -18,6 +19,7 @@ __all__ = [
     "BinnedScreening",
     "LayerRules",
     "LayerView",
+    "MarginRules",
     "OwnClassReweighting",
     "mean_regions",
     "single_split",
@@ -235,7 +237,7 @@ def trees_by_rows(view: LayerView) -> float:
 def mean_regions(regions: Iterator[Region]) -> np.ndarray:
     """Mean lower and upper bounds of the features over the trees.
 
-    As `augmentation` of `mddf.MDDFClassifier`, it describes a row by the regions around it, and
+    As `augmentation` of `MarginRules`, it describes a row by the regions around it, and
     not by the classes there. What layers should pass on is studied in [1]_.
 
     Parameters
@@ -258,10 +260,10 @@ def mean_regions(regions: Iterator[Region]) -> np.ndarray:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from mddf import MDDFClassifier
-    >>> from mddf.rules import mean_regions
+    >>> from mddf.rules import MarginRules, mean_regions
     >>> X, y = load_iris(return_X_y=True)
-    >>> options = {"n_estimators": 10, "random_state": 0}
-    >>> forest = MDDFClassifier(2, augmentation=mean_regions, **options).fit(X, y)
+    >>> rules = MarginRules(augmentation=mean_regions)
+    >>> forest = MDDFClassifier(2, n_estimators=10, rules=rules, random_state=0).fit(X, y)
     >>> bool(forest.score(X, y) > 0.9)
     True
     """

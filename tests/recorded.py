@@ -44,6 +44,7 @@ from mddf import (
     RandomForestRegressor,
     TimeOrder,
 )
+from mddf.rules import MarginRules
 
 RECORD = Path(__file__).with_name("record.json")
 
@@ -362,17 +363,17 @@ def _cascades() -> dict[str, Case]:
     few = {"n_layers": 3, "n_estimators": 6, "cv": 3, "random_state": 3}
     options: dict[str, dict] = {
         "default": {},
-        "stagewise": {"alpha": "stagewise", "early_stopping": False},
-        "mean margin": {"alpha": "mean-margin", "early_stopping": False},
-        "no reweighting": {"strength": 0.0, "scoring": "accuracy"},
-        "mean vectors": {"augmentation": "mean", "early_stopping": False},
-        "stacking": {"structure": "stacking", "early_stopping": False},
-        "no preconc": {"structure": "no-preconc", "early_stopping": False},
+        "stagewise": {"rules": MarginRules(alpha="stagewise"), "early_stopping": False},
+        "mean margin": {"rules": MarginRules(alpha="mean-margin"), "early_stopping": False},
+        "no reweighting": {"rules": MarginRules(strength=0.0), "scoring": "accuracy"},
+        "mean vectors": {"rules": MarginRules(augmentation="mean"), "early_stopping": False},
+        "stacking": {"rules": MarginRules(structure="stacking"), "early_stopping": False},
+        "no preconc": {"rules": MarginRules(structure="no-preconc"), "early_stopping": False},
         "out-of-bag": {"cv": "oob", "early_stopping": False},
         "refit": {"refit": True, "early_stopping": False},
         "splitter": {"cv": StratifiedKFold(3), "scoring": "neg_log_loss"},
-        "depth": {"depth_step": 2, "early_stopping": False},
-        "balanced": {"class_weight": "balanced", "strength": 0.3},
+        "depth": {"rules": MarginRules(depth_step=2), "early_stopping": False},
+        "balanced": {"class_weight": "balanced", "rules": MarginRules(strength=0.3)},
         "others": {
             "forests": ["random", DecisionTreeClassifier(max_depth=3), ExtraTreesClassifier(5)],
             "early_stopping": False,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +18,7 @@ from mddf._fitted.base_estimators import ProbabilityClassifier
 from mddf._fitted.fitted_model import FittedStages
 from mddf._input.date_columns import sums_by_feature
 from mddf._layers.cascade import Cascade, grow_cascade
-from mddf._layers.cascade_plan import CascadeKind, LayerFolds, resolve_grains
+from mddf._layers.cascade_plan import LayerFolds, resolve_grains
 from mddf._layers.checkpoints import open_checkpoint
 from mddf._layers.layered_estimator import (
     CONSTRAINTS,
@@ -113,6 +112,8 @@ class BaseCascade(Layered, ProbabilityClassifier):
     _member_list = "forests"
     staged_predict = staged_predict
     staged_predict_proba = staged_predict_proba
+    _default_forests: ClassVar[tuple[str, ...]]  # names of a layer's forests
+    _rules_class: ClassVar[type[LayerRules]]
     # Layers without a better score before the cascade stops.
     _patience: ClassVar[int]
     grains: list[Any] | None = None  # parameter of gcForest only
@@ -128,10 +129,6 @@ class BaseCascade(Layered, ProbabilityClassifier):
         "rules": [LayerRules, None],
     }
 
-    def _kind(self) -> CascadeKind:
-        """The kind of cascade, from the parameters."""
-        raise NotImplementedError
-
     def _fit(
         self,
         X: Any,
@@ -146,14 +143,14 @@ class BaseCascade(Layered, ProbabilityClassifier):
         target = Classes.from_y(y)
         classes = target.classes
         refuse_class("scoring", self.scoring)
-        kind = self._kind_with_rules()
-        members = self._resolve_forests(kind, inputs.sample_weight)
+        rules = self._resolved_rules()
+        members = self._resolve_forests(inputs.sample_weight)
         grains = resolve_grains(self.grains, inputs.n_features)
         n_classes = len(classes)
-        passes_all = kind.passes_all(len(members), n_classes, min(map(len, grains)))
-        if callable(kind.augmentation):
+        passes_all = rules.passes_all(len(members) * n_classes, min(map(len, grains)))
+        if rules.columns_of_regions is not None:
             self._check_augmentation(members)
-            n_added = len(members) * n_region_columns(kind.augmentation, inputs.n_features)
+            n_added = len(members) * n_region_columns(rules.columns_of_regions, inputs.n_features)
         else:
             n_added = n_classes * (len(members) if passes_all else 1)
 
@@ -176,7 +173,7 @@ class BaseCascade(Layered, ProbabilityClassifier):
         # 4. Build the layers, and calibrate their average.
         cascade = Cascade(
             trainer,
-            kind,
+            rules,
             members,
             folds,
             refit=self.refit,
@@ -192,7 +189,6 @@ class BaseCascade(Layered, ProbabilityClassifier):
             calibrates=self.calibrate,
             verbose=self.verbose > 0,
             keep_vectors=with_features,
-            rules=self.rules,
             X=inputs.X,
         )
 
@@ -222,15 +218,15 @@ class BaseCascade(Layered, ProbabilityClassifier):
                 f"checkpoint={short(self.checkpoint)} and cv={short(self.cv)}"
             )
 
-    def _kind_with_rules(self) -> CascadeKind:
-        """The kind of cascade, whose reweighting the user's rules replace if they have one."""
-        kind = self._kind()
-        if self.rules is None:
-            return kind
-        self.rules.check()
-        if self.rules.reweighting is None:
-            return kind
-        return replace(kind, reweighting=None, redraw=self.rules.redraw)
+    def _resolved_rules(self) -> LayerRules:
+        """The rules, with other choices as by default if they are `LayerRules` of an mdDF."""
+        rules = self.rules
+        if rules is None:
+            return self._rules_class()
+        rules.check()
+        if not isinstance(rules, self._rules_class):
+            rules = self._rules_class(**vars(rules))
+        return rules
 
     def _score_of_layers(
         self, inputs: FitInputs, target: Classes, trainer: Trainer
@@ -241,12 +237,10 @@ class BaseCascade(Layered, ProbabilityClassifier):
             return score
         return score_on_rows(score, trainer.evaluated_rows, trainer.n_samples)
 
-    def _resolve_forests(
-        self, kind: CascadeKind, sample_weight: np.ndarray | None
-    ) -> list[Member]:
+    def _resolve_forests(self, sample_weight: np.ndarray | None) -> list[Member]:
         """Members of a layer, from the parameters."""
         return resolve_forests(
-            kind.forests if self.forests is None else self.forests,
+            self._default_forests if self.forests is None else self.forests,
             n_estimators=self.n_estimators,
             out_of_bag=isinstance(self.cv, str),
             weighted=sample_weight is not None or self.class_weight is not None,

@@ -13,10 +13,10 @@ from mddf._base.progress import is_told, tell_line
 from mddf._fitted.calibration import UNCALIBRATED, Calibration, calibration
 from mddf._fitted.fitted_model import Stage
 from mddf._fitted.vector_layout import combine
-from mddf._layers.cascade_plan import CascadeKind, LayerFolds
+from mddf._layers.cascade_plan import LayerFolds
 from mddf._layers.checkpoints import Checkpoint
-from mddf._layers.coefficients import LastLayer, MarginHistory
 from mddf._layers.margin_loss import (
+    MarginHistory,
     class_margins,
     effective_sample_size,
     margin_moments,
@@ -55,8 +55,8 @@ class Cascade:
     def __init__(
         self,
         trainer: Trainer,  # the spare columns of its table are overwritten
-        kind: CascadeKind,
-        members: Sequence[Member],  # of each layer, before the kind limits their depth
+        rules: LayerRules,
+        members: Sequence[Member],  # of each layer, before the rules limit their depth
         folds: LayerFolds,
         *,
         refit: bool,  # keep forests of all samples rather than forests of the folds
@@ -65,7 +65,7 @@ class Cascade:
         passes_all: bool,  # whether a layer passes on the vectors of all members, not their mean
     ) -> None:
         self.trainer = trainer
-        self.kind = kind
+        self.rules = rules
         self.members = members
         self.folds = folds
         self.refit = refit
@@ -135,12 +135,12 @@ class Cascade:
             entropy_of=lambda i: entropy if i is None else (*entropy, i),
             aggregator=SumOfTrees(trainer.task),
             layer_input=LayerInput(
-                self._input_columns(number), self.reweighting, self.kind.redraw, added
+                self._input_columns(number), self.reweighting, self.rules.redraws, added
             ),
             description=f"layer {number + 1}",
             numbers_forests=True,
         )
-        depth = self.kind.depth(number)
+        depth = self.rules.depth_of_random_forests(number)
         members = [
             member.limited(depth)
             .with_max_depth(self._max_depth)
@@ -148,8 +148,8 @@ class Cascade:
             for member in self.members
         ]
         stage, vectors = grow_layer(trainer, members, job)
-        if callable(self.kind.augmentation):
-            stage = replace(stage, augmentation=self.kind.augmentation)
+        if self.rules.columns_of_regions is not None:
+            stage = replace(stage, augmentation=self.rules.columns_of_regions)
             self._region_columns = self._columns_of_regions(stage, job.splits)
         if not self.active.all():
             vectors = [
@@ -161,11 +161,11 @@ class Cascade:
     def _input_columns(self, number: int) -> np.ndarray:
         """Input columns of a layer, among the features and the columns of the layer before."""
         raw = self.grains[number % len(self.grains)] if self._columns is None else self._columns
-        if number == 0 or not self.kind.sees_augmented:
+        if number == 0 or not self.rules.passes_vectors:
             return raw
         n_features = self.trainer.n_features
         augmented = np.arange(n_features, n_features + self.n_added, dtype=np.int32)
-        return np.concatenate([raw, augmented]) if self.kind.sees_raw else augmented
+        return np.concatenate([raw, augmented]) if self.rules.passes_features else augmented
 
     def _columns_of_regions(self, stage: Stage, splits: Sequence[Split]) -> np.ndarray:
         """Columns of held-out rows, which the forests of their folds make; NaN for other rows."""
@@ -190,7 +190,7 @@ class Cascade:
 
     def _features_for_next(self) -> Iterator[np.ndarray]:
         """Features that the layers so far add for the next one, in parts side by side."""
-        if callable(self.kind.augmentation):
+        if self.rules.columns_of_regions is not None:
             yield self._region_columns
         else:
             yield from self._mean_vectors()
@@ -261,18 +261,20 @@ class Cascade:
             order=trainer.order,
             entropy=trainer.seeds.entropy_for(Purpose.COEFFICIENTS, number),
         )
-        self.alphas = self.kind.rule(margin_history)
-        if self.kind.reweighting is not None:
-            self.reweighting = self.kind.reweighting(margin_history, self.alphas)
+        self.alphas = self.rules.coefficients(margin_history)
+        factors = self.rules.weight_factors(margin_history, self.alphas)
+        if factors is not None:
             if trainer.without_past is not None:
                 # Their margins are unknown: their weights stay.
-                self.reweighting[trainer.without_past] = 1.0
-        if number and isinstance(self.kind.rule, LastLayer):
-            # Only the last layer has a coefficient: the vectors before it can be freed.
+                factors[trainer.without_past] = 1.0
+            self.reweighting = factors
+        if number and self.rules.last_layer_predicts:
+            # The vectors of the layers before can be freed.
             self._passed_on[-2] = [np.empty(0)] * len(self._passed_on[-1])
 
-    def apply_rules(self, rules: LayerRules, view: LayerView, vectors: list[np.ndarray]) -> bool:
+    def apply_rules(self, view: LayerView, vectors: list[np.ndarray]) -> bool:
         """Apply the user's rules to the next layer; return whether one stops the cascade."""
+        rules = self.rules
         gate = rules.gate(view)
         if gate is not None:
             self.stages[-1] = replace(self.stages[-1], gate=gate)
@@ -297,11 +299,9 @@ def grow_cascade(
     calibrates: bool = False,
     verbose: bool = False,  # whether a line is printed for each layer
     keep_vectors: bool = False,  # whether the out-of-fold class vectors are kept
-    # Rules of the user, and the features that they see.
-    rules: LayerRules | None = None,
-    X: Any = None,
+    X: Any = None,  # the features, as the user's rules get them
 ) -> None:
-    """Grow the layers of a cascade, whose kind says what differs between mdDF and gcForest.
+    """Grow the layers of a cascade, whose rules say what differs between mdDF and gcForest.
 
     Every layer is trained and added. Which of them are kept is decided at the end.
     """
@@ -329,7 +329,7 @@ def grow_cascade(
 
         # 3. Stop if the scores no longer improve, or if the user's rules say so.
         is_over = stopper.is_over(record, probabilities)
-        if rules is not None:
+        if cascade.rules.reads_layers:
             weight = trainer.weights.row
             view = LayerView(
                 number=number + 1,
@@ -345,7 +345,7 @@ def grow_cascade(
                 n_folds=1 if folds is None else len(folds),
                 n_added=cascade.n_added,
             )
-            if cascade.apply_rules(rules, view, vectors):
+            if cascade.apply_rules(view, vectors):
                 stopper.ended_by = "the rule `stop` ended the cascade"
                 break
         if is_over:

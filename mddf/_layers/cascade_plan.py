@@ -1,8 +1,7 @@
-"""Kinds of cascades, folds of their layers, and the features that these see."""
+"""Folds of a cascade's layers, and the features that these see."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +11,6 @@ from sklearn.utils import _safe_indexing
 
 from mddf._base.messages import short
 from mddf._base.validation import is_list
-from mddf._layers.coefficients import CoefficientRule, Reweighting
 from mddf._layers.seeds import Purpose, Seeds
 from mddf._resampling.folds import (
     Folds,
@@ -21,38 +19,6 @@ from mddf._resampling.folds import (
     make_folds,
     rows_never_held_out,
 )
-
-
-@dataclass(frozen=True)
-class CascadeKind:
-    """Choices by which one kind of cascade differs from another."""
-
-    forests: tuple[str, ...]  # names of a layer's forests by default
-    rule: CoefficientRule  # from margins to the layers' coefficients
-    # From margins to factors of the samples' weights in the next layer.
-    reweighting: Reweighting | None = None
-    redraw: bool = False  # draw samples in proportion to these factors rather than weight them
-    # Whether layers after the first get the features of the table, and of the layer before.
-    sees_raw: bool = True
-    sees_augmented: bool = True
-    # {"auto", "mean", "per-forest"}: Class vectors that a layer passes on. A function makes other
-    # columns, of the regions of leaves.
-    augmentation: str | Callable[..., Any] = "per-forest"
-    # c in c (t + 1), the depth limit of the random forests of layer t, counted from 1
-    depth_step: int | None = None
-
-    def passes_all(self, n_forests: int, n_classes: int, n_seen: int) -> bool:
-        """Whether a layer passes on the vectors of all forests, and not their mean.
-
-        "auto" does unless they would outnumber the features that every layer sees.
-        """
-        return self.augmentation == "per-forest" or (
-            self.augmentation == "auto" and n_forests * n_classes <= n_seen
-        )
-
-    def depth(self, number: int) -> int | None:
-        """Depth limit of the random forests of a layer; the first layer is number 0."""
-        return None if self.depth_step is None else int(self.depth_step) * (number + 2)
 
 
 @dataclass

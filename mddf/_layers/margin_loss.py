@@ -14,6 +14,10 @@ import numpy as np
 from mddf import _core
 from mddf._base.elementary import log1p
 
+# Defaults of the loss: the target margin and the factor of squared distances above it. Both are in
+# the middle of the paper's grids. Not tuned.
+TARGET_MARGIN = 0.9
+MU = 0.1
 # Rows whose margins are computed at once, which bounds the memory of a copy of their scores.
 _ROWS_AT_ONCE = 2**16
 # Steps of the descent, the parts with a constant step size, and samples in each step. Not tuned.
@@ -24,6 +28,30 @@ BATCH_SIZE = 256
 _FACTOR_GRAIN = 2.0**-20
 # Largest mean margin: a mean margin of 1 would have an infinite coefficient.
 _MAX_MEAN_MARGIN = 1 - 1e-6
+
+
+@dataclass(frozen=True)
+class MarginHistory:
+    """Out-of-fold margins from which the coefficients of a cascade's layers are computed."""
+
+    margins: np.ndarray  # of each layer alone: (n_samples, n_layers)
+    before: np.ndarray  # coefficients after the layer before: (n_layers - 1,)
+    weight: np.ndarray | None  # weights of the rows
+    order: np.ndarray  # the rows in their canonical order
+    entropy: tuple[int, ...]  # of the random stream of this layer
+
+    def draw_batches(self) -> np.ndarray:
+        """Draw the samples of each step of a descent, in proportion to their weights."""
+        random = np.random.default_rng(np.random.SeedSequence(self.entropy))
+        points = random.random((N_STEPS, BATCH_SIZE))
+        if self.weight is None:
+            n = len(self.order)
+            return self.order[np.minimum((points * n).astype(np.int64), n - 1)]
+        weight = self.weight[self.order]
+        cumulative = np.cumsum(weight)
+        points *= cumulative[-1]
+        last = np.flatnonzero(weight)[-1]
+        return self.order[np.minimum(np.searchsorted(cumulative, points, side="right"), last)]
 
 
 def class_margins(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -271,6 +299,18 @@ def reweight(
     if mean <= 0:
         return np.ones_like(losses)
     return np.rint(((1 - strength) + strength * (losses / mean)) / _FACTOR_GRAIN) * _FACTOR_GRAIN
+
+
+def margin_factors(
+    margins: np.ndarray,
+    weight: np.ndarray | None,
+    strength: float,
+    *,
+    target_margin: float = TARGET_MARGIN,
+    mu: float = MU,
+) -> np.ndarray:
+    """Factors of the samples' weights by the losses of their margins, of mean about 1."""
+    return reweight(margin_loss(margins, target_margin, mu), strength, weight)
 
 
 def effective_sample_size(weights: np.ndarray) -> float:

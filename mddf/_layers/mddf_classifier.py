@@ -3,49 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils._param_validation import StrOptions
 
 from mddf._base.docstrings import COMMON, describes_parameters
-from mddf._base.validation import Within, refuse_class, resolve_named
+from mddf._base.validation import resolve_named
 from mddf._layers.base_cascade import CASCADE_PARAMETERS, BaseCascade
-from mddf._layers.cascade_plan import CascadeKind
-from mddf._layers.coefficients import (
-    CoefficientRule,
-    MeanMargin,
-    OwnRule,
-    Reweighting,
-    Simplex,
-    Stagewise,
-)
 from mddf._layers.layered_estimator import LAYERED_PARAMETERS
+from mddf._layers.margin_rules import MarginRules
 from mddf._layers.rules import LayerRules
 
 _PAPER: dict[str, Any] = {
-    "strength": 1.0,
-    "augmentation": "mean",
-    "structure": "preconc",
+    "rules__strength": 1.0,
+    "rules__augmentation": "mean",
+    "rules__structure": "preconc",
+    "rules__alpha": "simplex",
     "forests": None,
-    "alpha": "simplex",
 }
-_RANDOM_FORESTS = ["random", "random", "random", "random"]
 # Settings that make an mdDF the named one.
 NAMED_MDDF: dict[str, dict[str, Any]] = {
     "paper": _PAPER,
-    "paper-stagewise": _PAPER | {"alpha": "stagewise"},
-    "paper-mean-margin": _PAPER | {"alpha": "mean-margin"},
-    "SF": _PAPER | {"forests": _RANDOM_FORESTS},
-    "ST": _PAPER | {"structure": "stacking"},
-    "NP": _PAPER | {"structure": "no-preconc"},
+    "paper-stagewise": _PAPER | {"rules__alpha": "stagewise"},
+    "paper-mean-margin": _PAPER | {"rules__alpha": "mean-margin"},
+    "SF": _PAPER | {"forests": ["random", "random", "random", "random"]},
+    "ST": _PAPER | {"rules__structure": "stacking"},
+    "NP": _PAPER | {"rules__structure": "no-preconc"},
 }
 # Choices that the paper leaves to the user. 8 is the middle of its grid of depth steps on a
 # logarithmic scale, rounded up; it was not tuned.
-NAMED_MDDF_DEFAULTS: dict[str, Any] = {"depth_step": 8, "scoring": None}
+NAMED_MDDF_DEFAULTS: dict[str, Any] = {"rules__depth_step": 8, "scoring": None}
 
 
 @describes_parameters(CASCADE_PARAMETERS, LAYERED_PARAMETERS, COMMON)
@@ -75,43 +64,11 @@ class MDDFClassifier(BaseCascade):
         With "oob", class vectors come from the trees that did not draw a sample. All named forests
         then draw bootstraps, forests that are passed as objects need ``bootstrap=True``, and a
         fifth of the trees is grown. `TimeOrder` holds out what follows its training samples.
-    structure : {"preconc", "stacking", "no-preconc"}, default="preconc"
-        Input of the layers after the first: the features and the class vectors of the layers
-        before, or only the class vectors, or only the features.
-    augmentation : {"auto", "mean", "per-forest"} or callable, default="auto"
-        Class vectors that a layer passes on: their mean over its forests, or one of each forest.
-        "auto" passes on one of each if together they have no more columns than the features. In
-        both cases, they are averaged over the layers so far, weighted by the coefficients. A
-        callable makes other columns of the last layer, such as `mddf.rules.mean_regions`: it is
-        called as ``augmentation(regions)`` for each forest, and returns an array with a row for
-        each sample. ``regions`` is an iterator over the trees, of pairs (lower, upper): bounds of
-        each feature in the leaves of the samples, each of shape (n_samples, n_features), infinite
-        where there is no bound. It gets the trees of one fold for the samples that these did not
-        see, and the trees of all folds for new samples, so that its result should be a mean over
-        trees. It needs folds, ``refit=False`` and forests of this package.
-    alpha : {"simplex", "stagewise", "mean-margin"} or callable, default="simplex"
-        Rule for the coefficients. "simplex": stochastic gradient descent over the coefficients of
-        all layers, which are not negative and have sum 1. "stagewise": descent over the last
-        coefficient only, as in the algorithm of the paper. On four of five data sets measured,
-        later layers then get coefficients near 0. "mean-margin": half the logarithm of
-        (1 + g) / (1 - g) for the layer's mean margin g. A callable is called after each layer as
-        ``alpha(margins, alphas, sample_weight)``, with the out-of-fold margins of each layer
-        alone, of shape (n_samples, n_layers), and the coefficients before, of shape
-        (n_layers - 1,). It returns the coefficients of all layers, which are not negative.
-    target_margin : float, default=0.9
-        r in the loss, between 0 and 1.
-    mu : float, default=0.1
-        Factor of squared distances above the target margin.
-    strength : float, default=0.25
-        Trees of the next layer draw samples in proportion to the losses of their margins. This is
-        the share of the losses in the proportions; the rest is the same for all samples. 1 is the
-        value of the paper, with which mislabelled samples dominate on noisy data; 0 draws all
-        samples alike. Classifiers that are not forests of this package are weighted. If their fit
-        takes no weights, they get drawn samples, and cannot be combined with sample and class
-        weights. Other factors are a rule; see `rules`.
-    depth_step : int, default=None
-        c: random forests of layer t, counted from 1, grow to a depth of c (t + 1); None for no
-        limit. Completely-random forests, and forests with a `max_depth`, are not limited by it.
+    rules : MarginRules or LayerRules, default=None
+        The hyperparameters of the paper, such as ``MarginRules(strength=1.0, mu=0.05)``, and rules
+        that are called after each layer: which rows leave the cascade, weights of the samples,
+        columns, trees and depth of the next layer, and when to stop. None means ``MarginRules()``,
+        and `LayerRules` are added to its defaults. See `mddf.rules`.
     early_stopping : bool, default=True
         Keep the layers up to the best out-of-fold score, and stop after two layers without a
         better score, or without a gain of 0.01 in the margin ratio. The larger mean margin decides
@@ -137,11 +94,6 @@ class MDDFClassifier(BaseCascade):
     The defaults are choices of this project. :meth:`named` makes the algorithm of the paper, and
     says what it leaves open.
 
-    The margin of a sample is the probability of its own class minus the largest one of another
-    class. With g_t the out-of-fold margins of layer t, the loss of ``z = sum_t alpha_t g_t`` is
-    ``(z - r)^2 / r^2`` up to r and ``mu (z - r)^2 / (1 - r)^2`` above. If `alpha` is "mean-margin"
-    or a callable, the weights of the next layer use the loss of ``z / sum_t alpha_t``.
-
     References
     ----------
     .. [1] S.-H. Lyu, L. Yang and Z.-H. Zhou, "A refined margin distribution analysis for forest
@@ -159,18 +111,9 @@ class MDDFClassifier(BaseCascade):
     True
     """
 
+    _default_forests = ("random", "random", "completely-random", "completely-random")
+    _rules_class = MarginRules
     _patience = 2
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BaseCascade._parameter_constraints,
-        "structure": [StrOptions({"preconc", "stacking", "no-preconc"})],
-        "augmentation": [StrOptions({"auto", "mean", "per-forest"}), callable],
-        "alpha": [StrOptions({"simplex", "stagewise", "mean-margin"}), callable],
-        "target_margin": [Within(Real, 1e-6, 1 - 1e-6, closed="both")],
-        "mu": [Within(Real, 0, 1e9, closed="both")],
-        "strength": [Within(Real, 0, 1, closed="both")],
-        "depth_step": [Within(Integral, 1, None, closed="left"), None],
-    }
 
     def __init__(
         self,
@@ -179,13 +122,6 @@ class MDDFClassifier(BaseCascade):
         n_estimators: int = 100,
         forests: list[Any] | None = None,
         cv: Any = 5,
-        structure: str = "preconc",
-        augmentation: str | Callable[..., Any] = "auto",
-        alpha: str | Callable[..., Any] = "simplex",
-        target_margin: float = 0.9,
-        mu: float = 0.1,
-        strength: float = 0.25,
-        depth_step: int | None = None,
         early_stopping: bool = True,
         refit: bool = False,
         calibrate: bool = False,
@@ -203,13 +139,6 @@ class MDDFClassifier(BaseCascade):
         self.n_estimators = n_estimators
         self.forests = forests
         self.cv = cv
-        self.structure = structure
-        self.augmentation = augmentation
-        self.alpha = alpha
-        self.target_margin = target_margin
-        self.mu = mu
-        self.strength = strength
-        self.depth_step = depth_step
         self.early_stopping = early_stopping
         self.refit = refit
         self.calibrate = calibrate
@@ -230,16 +159,16 @@ class MDDFClassifier(BaseCascade):
         The defaults of this class differ from the paper: only a quarter of a sample's weight
         depends on its loss, forests have no depth limit, and a layer may pass on the vectors of
         each forest. All named cascades undo this; samples are still drawn by each tree, within
-        the folds, and not once before the folds. Named cascades have ``strength=1``,
-        ``augmentation="mean"`` and ``depth_step=8``, and stop by out-of-fold accuracy
-        (``scoring=None``).
+        the folds, and not once before the folds. Named cascades have the rules
+        ``MarginRules(strength=1, augmentation="mean", depth_step=8)``, and stop by out-of-fold
+        accuracy (``scoring=None``).
 
         The paper leaves three choices open. The literal descent over the last coefficient gives
         later layers coefficients near 0 on most data sets, so that "paper" descends over all
         coefficients, under the constraint of the theory. The paper
         has no values but grids for three parameters, from which cross-validation on training rows
-        should choose: `target_margin` from 0.7 to 0.95 in steps of 0.05; `mu` of 0.01, 0.05 and
-        0.1; `depth_step` of 2, 4, 8 and 16. It has no stopping rule.
+        should choose: ``rules__target_margin`` from 0.7 to 0.95 in steps of 0.05; ``rules__mu`` of
+        0.01, 0.05 and 0.1; ``rules__depth_step`` of 2, 4, 8 and 16. It has no stopping rule.
 
         Parameters
         ----------
@@ -250,8 +179,9 @@ class MDDFClassifier(BaseCascade):
             layers see only class vectors) and "NP" (no preconc: later layers see only the
             features).
         **params
-            Other parameters. They replace `depth_step` and `scoring`, but not the settings
-            that make a cascade the named one.
+            Other parameters, also of the rules, such as ``rules__depth_step=4``. They replace
+            ``rules__depth_step`` and `scoring`, but not the settings that make a cascade the named
+            one. `LayerRules` as `rules` are added.
 
         Returns
         -------
@@ -266,32 +196,9 @@ class MDDFClassifier(BaseCascade):
         Examples
         --------
         >>> from mddf import MDDFClassifier
-        >>> MDDFClassifier.named("NP", random_state=0).structure
+        >>> MDDFClassifier.named("NP", random_state=0).rules.structure
         'no-preconc'
         """
-        return cls(**resolve_named(name, NAMED_MDDF, NAMED_MDDF_DEFAULTS, params))
-
-    def _kind(self) -> CascadeKind:
-        loss: Any = {"target_margin": self.target_margin, "mu": self.mu}
-        rules: dict[str, CoefficientRule] = {
-            "simplex": Simplex(**loss),
-            "stagewise": Stagewise(**loss),
-            "mean-margin": MeanMargin(),
-        }
-        refuse_class("alpha", self.alpha)
-        refuse_class("augmentation", self.augmentation)
-        rule = OwnRule(self.alpha) if callable(self.alpha) else rules[self.alpha]
-        reweighting = None
-        if self.strength > 0:
-            normalise = isinstance(rule, OwnRule | MeanMargin)
-            reweighting = Reweighting(**loss, strength=self.strength, normalise=normalise)
-        return CascadeKind(
-            forests=("random", "random", "completely-random", "completely-random"),
-            rule=rule,
-            reweighting=reweighting,
-            redraw=True,
-            sees_raw=self.structure != "stacking",
-            sees_augmented=self.structure != "no-preconc",
-            augmentation=self.augmentation,
-            depth_step=self.depth_step,
-        )
+        rules = params.pop("rules", None)
+        model = cls(rules=MarginRules() if rules is None else MarginRules(**vars(rules)))
+        return model.set_params(**resolve_named(name, NAMED_MDDF, NAMED_MDDF_DEFAULTS, params))

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mddf._base.parallel import TimeIsUp
-from mddf._layers.coefficients import Reweighting
+from mddf._layers.margin_loss import margin_factors
 from mddf._layers.member import ForestMember, Member, fit_all
 from mddf._layers.report import Candidate, FitReport
 from mddf._layers.seeds import Purpose
@@ -22,12 +22,8 @@ from mddf._targets.weights import mean_error, n_counted
 from mddf._trees.grower import OUT_OF_BAG, GrowthResult
 
 # Shares of the losses in the samples' weights that are compared for the second layer: none, the
-# default of `MDDFClassifier`, and that of the paper.
+# default of mdDF, and that of the paper.
 STRENGTHS = (0.0, 0.25, 1.0)
-# Hyperparameters of the margins' loss by which samples are reweighted: the defaults of
-# `MDDFClassifier`.
-_TARGET_MARGIN = 0.9
-_MU = 0.1
 # Trees of a comparison of options. Out of bag, about 15 of 40 trees do not draw a given sample, so
 # that a comparison on folds grows 15 on each. Not tuned.
 _N_TREES = 40
@@ -175,9 +171,9 @@ def reweighting_factors(
         if not len(rows):
             return None
     weight = trainer.weights.row
-    reweighting = Reweighting(_TARGET_MARGIN, _MU, strength)
+    weight_of_rows = None if weight is None else weight[rows]
     factors = np.ones(len(margins))
-    factors[rows] = reweighting.factors(margins[rows], None if weight is None else weight[rows])
+    factors[rows] = margin_factors(margins[rows], weight_of_rows, strength)
     return factors
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mddf._base.messages import short
 from mddf._base.validation import naming
-from mddf._layers.margin_loss import reweight
+from mddf._layers.margin_loss import MarginHistory, reweight
 from mddf._layers.memmap import mean_of
 
 # Trees of a forest grow by at most this factor when rows leave. The published rule has no limit,
@@ -97,7 +97,11 @@ class LayerView:
         return correct
 
 
-@dataclass(frozen=True)
+# Parameters of `LayerRules` that are functions of a `LayerView`.
+_FUNCTIONS = ("screening", "reweighting", "columns", "n_estimators", "max_depth", "stop")
+
+
+@dataclass
 class LayerRules:
     """Rules of a cascade that are called after each layer with a `LayerView`.
 
@@ -152,17 +156,66 @@ class LayerRules:
     max_depth: Callable[[LayerView], Any] | None = None
     stop: Callable[[LayerView], Any] | None = None
 
+    # Whether only the last layer has a coefficient.
+    last_layer_predicts: ClassVar[bool] = True
+
     def check(self) -> None:
-        """Check that rules can be called; ValueError if not."""
-        for rule in fields(self):
-            value = getattr(self, rule.name)
-            if rule.name == "redraw":
-                if not isinstance(value, bool):
-                    raise ValueError(f"redraw of rules must be a bool, got {short(value)}")
-            elif value is not None and (not callable(value) or isinstance(value, type)):
-                raise ValueError(
-                    f"{rule.name} of rules must be a callable or None, got {short(value)}"
-                )
+        """Check the parameters; ValueError if one is invalid."""
+        if not isinstance(self.redraw, bool):
+            raise ValueError(f"redraw of rules must be a bool, got {short(self.redraw)}")
+        for name in _FUNCTIONS:
+            rule = getattr(self, name)
+            if rule is not None and (not callable(rule) or isinstance(rule, type)):
+                raise ValueError(f"{name} of rules must be a callable or None, got {short(rule)}")
+
+    # Choices before any layer is trained, and from margins. Those of gcForest; `MarginRules`
+    # has others.
+
+    @property
+    def redraws(self) -> bool:
+        """Whether samples are drawn in proportion to the factors of their weights."""
+        return self.redraw
+
+    @property
+    def passes_features(self) -> bool:
+        """Whether layers after the first get the features of the table."""
+        return True
+
+    @property
+    def passes_vectors(self) -> bool:
+        """Whether layers after the first get the class vectors of the layers before."""
+        return True
+
+    def passes_all(self, n_vectors: int, n_features: int) -> bool:
+        """Whether a layer passes on the vectors of all forests, and not their mean.
+
+        These have `n_vectors` columns in all; every layer gets at least `n_features` features.
+        """
+        return True
+
+    @property
+    def columns_of_regions(self) -> Callable[..., Any] | None:
+        """Function that makes columns of the regions of leaves, in place of class vectors."""
+        return None
+
+    def depth_of_random_forests(self, number: int) -> int | None:
+        """Depth limit of the random forests of a layer; the first layer is number 0."""
+        return None
+
+    def coefficients(self, history: MarginHistory) -> np.ndarray:
+        """Coefficients of the layers so far, shape (n_layers,), which are not all 0."""
+        return np.append(np.zeros(len(history.before)), 1.0)
+
+    def weight_factors(self, history: MarginHistory, alphas: np.ndarray) -> np.ndarray | None:
+        """Factors of the samples' weights in the next layer, by margins; None: all are 1."""
+        return None
+
+    # Rules of the user
+
+    @property
+    def reads_layers(self) -> bool:
+        """Whether a rule is called after each layer."""
+        return any(getattr(self, name) is not None for name in _FUNCTIONS)
 
     def gate(self, view: LayerView) -> float | None:
         """Confidence from which rows leave after a layer; None if no row leaves."""

@@ -45,7 +45,7 @@ class BandMarginLoss:
     -----
     Margins of a cascade are at most 1, where the upper branch is never reached: the band then
     begins at the target margin 1 - theta, and confident samples have no loss at all. A cascade
-    boosts by this loss with `coefficients` as `alpha` of :class:`mddf.MDDFClassifier`, and
+    boosts by this loss with `coefficients` as `alpha` of :class:`mddf.rules.MarginRules`, and
     `sample_factors` in a rule.
 
     Source: S.-H. Lv, L. Yang and Z.-H. Zhou, "Forest representation learning guided by margin
@@ -55,14 +55,14 @@ class BandMarginLoss:
     --------
     >>> from mddf import MDDFClassifier
     >>> from mddf.analysis import BandMarginLoss
-    >>> from mddf.rules import LayerRules
+    >>> from mddf.rules import MarginRules
     >>> loss = BandMarginLoss(theta=0.2, mu=0.1)
     >>> [round(value, 4) for value in loss.value([0.0, 0.5, 1.0, 2.0]).tolist()]
     [1.0, 0.1406, 0.0, 0.0444]
     >>> def reweighting(view):
     ...     return loss.sample_factors(view.margins, view.alphas, view.sample_weight)
-    >>> rules = LayerRules(reweighting=reweighting, redraw=True)
-    >>> model = MDDFClassifier(alpha=loss.coefficients, rules=rules)
+    >>> rules = MarginRules(alpha=loss.coefficients, reweighting=reweighting, redraw=True)
+    >>> model = MDDFClassifier(rules=rules)
     """
 
     theta: float = 0.2
@@ -145,7 +145,7 @@ class BandMarginLoss:
     ) -> NDArray[np.float64]:
         """Find coefficients of layers that minimise the mean loss.
 
-        The function can be passed as ``MDDFClassifier(alpha=...)``.
+        The function can be passed as ``MarginRules(alpha=...)``.
 
         Parameters
         ----------

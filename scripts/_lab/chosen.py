@@ -102,9 +102,9 @@ class Search(GridSearchCV):
 
 # The grids of the mdDF paper (its section 4, and section 5.1 for the depth step c).
 PAPER_GRID = {
-    "target_margin": [0.7, 0.75, 0.8, 0.85, 0.9, 0.95],
-    "mu": [0.01, 0.05, 0.1],
-    "depth_step": [2, 4, 8, 16],
+    "rules__target_margin": [0.7, 0.75, 0.8, 0.85, 0.9, 0.95],
+    "rules__mu": [0.01, 0.05, 0.1],
+    "rules__depth_step": [2, 4, 8, 16],
 }
 
 

@@ -14,7 +14,9 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import KFold, RandomizedSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
+from mddf import MDDFClassifier
 from mddf._command.rows import check_names
+from mddf.rules import MarginRules
 
 from . import data, in_a_line, scores
 
@@ -252,7 +254,14 @@ def build(method, seed, *, task="classification", budget=None, n_jobs=1, n_rows=
     for argument, value in (("random_state", seed), (method.threads, n_jobs)):
         if takes_any_keyword or argument in takes:
             arguments.setdefault(argument, value)
-    model = make.named(method.named, **arguments) if method.named else make(**arguments)
+    if make is MDDFClassifier:
+        arguments = with_rules(arguments)
+    if method.named:
+        model = make.named(method.named, **arguments)
+    elif make is MDDFClassifier:
+        model = make(rules=MarginRules()).set_params(**arguments)
+    else:
+        model = make(**arguments)
     if method.library:
         return Library(model)
     prepare = {"codes": data.to_codes, "numbers": data.to_numbers, "scaled": data.to_scaled}
@@ -265,7 +274,13 @@ def cascade(options, method, seed, task="classification", **parameters):
     """Return an unfitted cascade with the numbers of trees and layers of the options."""
     budget = Budget(options.n_estimators, options.n_layers)
     model = build(METHODS[method], seed, task=task, budget=budget, n_jobs=options.n_jobs)
-    return model.set_params(**parameters)
+    return model.set_params(**with_rules(parameters))
+
+
+def with_rules(parameters):
+    """Return parameters of mdDF; a hyperparameter such as strength becomes rules__strength."""
+    rules = MarginRules().get_params().keys() - MDDFClassifier().get_params().keys()
+    return {f"rules__{name}" if name in rules else name: v for name, v in parameters.items()}
 
 
 class Draw:

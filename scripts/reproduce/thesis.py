@@ -35,7 +35,7 @@ from _lab.conditions import DATASETS, describe_layers, split_under
 from _lab.study import Study
 
 from mddf import MDDFClassifier
-from mddf.rules import LayerRules
+from mddf.rules import MarginRules
 
 CONDITIONS = ("clean", "flipped", "small")
 # Grids of the paper.
@@ -71,7 +71,7 @@ REWEIGHTINGS = {
     "none": {"strength": 0.0},
     "0.25": {"strength": 0.25},
     "1": {"strength": 1.0},
-    "near-zero": {"rules": LayerRules(reweighting=near_zero, redraw=True)},
+    "near-zero": {"reweighting": near_zero, "redraw": True},
 }
 COMBINATIONS = {
     "simplex": "simplex",
@@ -93,13 +93,15 @@ def cell(options, *, set, condition, seed, reweighting, combination):
         cascade = MDDFClassifier(
             options.n_layers,
             n_estimators=options.n_estimators,
-            augmentation="mean",
-            alpha=COMBINATIONS[combination],
+            rules=MarginRules(
+                augmentation="mean",
+                alpha=COMBINATIONS[combination],
+                **REWEIGHTINGS[reweighting],
+                **draw,
+            ),
             early_stopping=False,
             random_state=seed,
             n_jobs=options.n_jobs,
-            **REWEIGHTINGS[reweighting],
-            **draw,
         )
         cascades.append((cascade.fit(split.X, split.y), draw))
     cascade, draw = max(cascades, key=lambda pair: pair[0].history_["accuracy"].max())

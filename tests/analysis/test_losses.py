@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 
 from mddf import MDDFClassifier
 from mddf.analysis import BandMarginLoss, odm_objective
-from mddf.rules import LayerRules
+from mddf.rules import MarginRules
 
 THETAS = st.floats(0, 0.9)
 MUS = st.floats(0.01, 1)
@@ -79,9 +79,10 @@ def test_a_cascade_boosts_by_the_loss():
         n_estimators=5,
         n_layers=3,
         early_stopping=False,
-        alpha=loss.coefficients,
-        rules=LayerRules(
-            reweighting=lambda view: loss.sample_factors(view.margins, view.alphas), redraw=True
+        rules=MarginRules(
+            alpha=loss.coefficients,
+            reweighting=lambda view: loss.sample_factors(view.margins, view.alphas),
+            redraw=True,
         ),
         random_state=0,
     ).fit(X, y)

@@ -22,6 +22,7 @@ from mddf import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from mddf.rules import MarginRules
 
 MOST = 2**31 - 1
 TWO = ["random", "completely-random"]
@@ -41,13 +42,10 @@ RELEVANT = {
     "max_samples": {"bootstrap": True},
     "oob_score": {"bootstrap": True},
     "class_weight": {"bootstrap": True},
-    "mu": {"n_layers": 2},
     "n_iter_no_change": {"n_layers": 3},
     "pooling": {"windows": [2]},
     "scoring": {"n_layers": 2},
-    "strength": {"n_layers": 2},
     "strides": {"windows": [2]},
-    "target_margin": {"n_layers": 2},
     "tol": {"n_layers": 2},
 }
 WEIGHTED = [
@@ -55,7 +53,7 @@ WEIGHTED = [
     RandomForestClassifier(3, max_samples=1.0, class_weight="balanced", random_state=0),
     RandomForestClassifier(3, class_weight="balanced_subsample", oob_score=True, random_state=0),
     RandomForestClassifier(3, bootstrap=False, min_weight_fraction_leaf=0.1, random_state=0),
-    MDDFClassifier(2, n_estimators=2, cv="oob", strength=0, random_state=0),
+    MDDFClassifier(2, n_estimators=2, cv="oob", rules=MarginRules(strength=0), random_state=0),
     MDDFClassifier(2, n_estimators=2, class_weight="balanced", scoring=None, random_state=0),
     MDDFClassifier(2, forests=[LogisticRegression()], cv=2, scoring="accuracy", random_state=0),
     MultiGrainedScanner([2], n_estimators=2, max_windows=0.5, cv=2, class_weight="balanced"),

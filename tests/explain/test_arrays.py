@@ -12,6 +12,7 @@ from mddf import (
     RandomForestClassifier,
 )
 from mddf.explain import tree_arrays
+from mddf.rules import MarginRules
 
 
 def predicted(trees, rows):
@@ -35,7 +36,7 @@ def test_layers_walked_by_hand(kind):
     X = TABLES[kind]()
     model = MDDFClassifier(
         3, n_estimators=2, cv=2, forests=["random", "completely-random"], early_stopping=False,
-        augmentation="per-forest",
+        rules=MarginRules(augmentation="per-forest"),
         random_state=0,
     ).fit(X, labels_of(X))  # fmt: skip
     rows, K = numbers(model, X), 3

@@ -14,6 +14,7 @@ from mddf import (
     by_columns,
 )
 from mddf.explain import importances, tree_arrays
+from mddf.rules import MarginRules
 
 CASCADE = {"n_estimators": 3, "cv": 2, "early_stopping": False, "random_state": 0}
 
@@ -54,7 +55,9 @@ def test_gains_add_up_to_that_of_the_right_class():
         for model in [
             RandomForestClassifier(10, random_state=0),
             MDDFClassifier(3, **CASCADE),
-            MDDFClassifier(2, augmentation="mean", structure="stacking", **CASCADE),
+            MDDFClassifier(
+                2, rules=MarginRules(augmentation="mean", structure="stacking"), **CASCADE
+            ),
             GCForestClassifier(2, **CASCADE),
         ]:
             X, y, X_test, classes = halves(kind)

@@ -21,6 +21,7 @@ from mddf import (
     RandomForestClassifier,
 )
 from mddf.export import onnx_inputs, to_onnx
+from mddf.rules import MarginRules
 
 pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
 
@@ -31,8 +32,10 @@ MODELS = {
     "forest": RandomForestClassifier(7, random_state=0),
     "shallow": CompletelyRandomForestClassifier(7, max_depth=3, random_state=0),
     "mddf": MDDFClassifier(3, **CASCADE),
-    "mean": MDDFClassifier(2, augmentation="mean", alpha="mean-margin", **CASCADE),
-    "stacking": MDDFClassifier(2, structure="stacking", **CASCADE),
+    "mean": MDDFClassifier(
+        2, rules=MarginRules(augmentation="mean", alpha="mean-margin"), **CASCADE
+    ),
+    "stacking": MDDFClassifier(2, rules=MarginRules(structure="stacking"), **CASCADE),
     "grains": GCForestClassifier(2, grains=[[0, 1, 4], [1, 2, 3]], **CASCADE),
     "gcforest": GCForestClassifier(2, **CASCADE),
     "refit": MDDFClassifier(2, refit=True, **CASCADE),

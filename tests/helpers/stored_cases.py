@@ -38,6 +38,7 @@ from mddf import (
     RandomForestRegressor,
 )
 from mddf.representation import EForest, ForestKernelEmbedding, LeafEmbedding
+from mddf.rules import MarginRules
 
 WORDS, NUMBERS = labels(), table("numbers")
 TARGETS = NUMBERS[:, 3]
@@ -100,9 +101,15 @@ def _cascades():
             )
         yield f"{Cascade.__name__}, frame", Cascade(**CASCADE), table("frame"), WORDS, {}
     for structure in ("stacking", "no-preconc"):
-        yield structure, MDDFClassifier(**CASCADE, structure=structure), NUMBERS, WORDS, {}
+        yield (
+            structure,
+            MDDFClassifier(**CASCADE, rules=MarginRules(structure=structure)),
+            NUMBERS,
+            WORDS,
+            {},
+        )
     for alpha in ("stagewise", "mean-margin"):
-        yield alpha, MDDFClassifier(**CASCADE, alpha=alpha), NUMBERS, WORDS, {}
+        yield alpha, MDDFClassifier(**CASCADE, rules=MarginRules(alpha=alpha)), NUMBERS, WORDS, {}
     grouped = MDDFClassifier(**{**CASCADE, "cv": GroupKFold(2)})
     yield "groups", grouped, NUMBERS, WORDS, {"groups": np.arange(150) % 9}
     for measure in ("hamming-loss", "one-error"):

@@ -11,7 +11,7 @@ import mddf
 from mddf import MDDFClassifier, TimeOrder
 from mddf.explain import shap_values, tree_arrays
 from mddf.export import to_onnx
-from mddf.rules import AccuracyScreening, LayerRules, mean_regions
+from mddf.rules import AccuracyScreening, MarginRules, mean_regions
 
 CALLS = []
 
@@ -27,15 +27,10 @@ def rows_of_three_classes():
     return X[:120], y[:120]
 
 
-def cascade(**options):
-    defaults = {
-        "n_layers": 2,
-        "n_estimators": 3,
-        "early_stopping": False,
-        "random_state": 0,
-        "augmentation": mean_regions,
-    }
-    return MDDFClassifier(**defaults | options)
+def cascade(*, augmentation=mean_regions, screening=None, **options):
+    defaults = {"n_layers": 2, "n_estimators": 3, "early_stopping": False, "random_state": 0}
+    rules = MarginRules(augmentation=augmentation, screening=screening)
+    return MDDFClassifier(**defaults | options, rules=rules)
 
 
 def leaf_and_bounds(tree, row, n_features):
@@ -108,9 +103,9 @@ def test_a_row_is_between_the_mean_bounds():
 
 def test_threads_blocks_screening_and_files(tmp_path):
     X, y = rows_of_three_classes()
-    rules = LayerRules(screening=AccuracyScreening())
-    model = cascade(rules=rules, n_layers=3).fit(X, y)
-    again = cascade(rules=rules, n_layers=3, n_jobs=2).fit(X, y)
+    options = {"screening": AccuracyScreening(), "n_layers": 3}
+    model = cascade(**options).fit(X, y)
+    again = cascade(**options, n_jobs=2).fit(X, y)
     expected = model.predict_proba(X)
     np.testing.assert_array_equal(again.predict_proba(X), expected)
     np.testing.assert_array_equal(again.oof_probabilities_, model.oof_probabilities_)

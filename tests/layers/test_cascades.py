@@ -15,16 +15,20 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
 from mddf import MDDFClassifier, RandomForestClassifier
-from mddf.rules import LayerRules, OwnClassReweighting
+from mddf.rules import LayerRules, MarginRules, OwnClassReweighting
 
 OPTIONS = [
     {},
-    {"alpha": "stagewise"},
-    {"alpha": "mean-margin"},
-    {"structure": "stacking", "augmentation": "per-forest"},
-    {"structure": "no-preconc", "strength": 0, "augmentation": "mean"},
-    {"cv": "oob", "depth_step": 2, "class_weight": "balanced"},
-    {"forests": ["random", LogisticRegression(max_iter=1000)], "strength": 0.5, "refit": True},
+    {"rules": MarginRules(alpha="stagewise")},
+    {"rules": MarginRules(alpha="mean-margin")},
+    {"rules": MarginRules(structure="stacking", augmentation="per-forest")},
+    {"rules": MarginRules(structure="no-preconc", strength=0, augmentation="mean")},
+    {"cv": "oob", "rules": MarginRules(depth_step=2), "class_weight": "balanced"},
+    {
+        "forests": ["random", LogisticRegression(max_iter=1000)],
+        "rules": MarginRules(strength=0.5),
+        "refit": True,
+    },
 ]
 every_option = pytest.mark.parametrize("options", OPTIONS, ids=lambda o: ",".join(o) or "default")
 
@@ -102,7 +106,7 @@ def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(options, data):
 def test_probabilities_margins_and_weights_follow_from_the_layers_vectors(alpha, strength, data):
     """The formulas of the cascade, recomputed from the out-of-fold class vectors."""
     X, y, *_ = data
-    forest = MDDFClassifier(**SMALL, alpha=alpha, strength=strength)
+    forest = MDDFClassifier(**SMALL, rules=MarginRules(alpha=alpha, strength=strength))
     features = forest.fit_transform(X, y).reshape(200, 3, 4, 3)
     vectors = features.mean(axis=2).transpose(1, 0, 2)
     labels = np.unique(y, return_inverse=True)[1]
@@ -114,7 +118,7 @@ def test_probabilities_margins_and_weights_follow_from_the_layers_vectors(alpha,
     # The first layer's coefficient alone decides the weights of the second one.
     first = forest._fitted.stages[0].alphas[0]
     z = class_margins(vectors[0], labels) * (first if alpha == "stagewise" else 1)
-    factors = reweight(margin_loss(z, forest.target_margin, forest.mu), strength)
+    factors = reweight(margin_loss(z, forest.rules.target_margin, forest.rules.mu), strength)
     factors = np.rint(factors * 2**20) / 2**20
     np.testing.assert_allclose(forest.weights_[1], factors / factors.sum(), atol=1e-9)
     history = forest.history_
@@ -207,8 +211,8 @@ def test_wrong_options_are_refused_by_name(data):
         ({"forests": [RandomForestClassifier(criterion="foo")]}, "'criterion' parameter"),
         ({"forests": [RandomForestClassifier(0)]}, "'n_estimators' parameter"),
         ({"forests": [RandomForestClassifier(bootstrap=False, max_samples=9)]}, "max_samples"),
-        ({"target_margin": 1.0}, "target_margin"),
-        ({"strength": 1.5}, "strength"),
+        ({"rules": MarginRules(target_margin=1.0)}, "target_margin"),
+        ({"rules": MarginRules(strength=1.5)}, "strength"),
         ({"class_weight": {"red": 0, "green": 0, "blue": 0}}, "above zero"),
     ]:
         X, y, *_ = data

@@ -8,6 +8,7 @@ from forest_cases import three_classes
 from sklearn.base import clone
 
 from mddf import MDDFClassifier
+from mddf.rules import MarginRules
 
 OPTIONS = {"n_layers": 3, "n_estimators": 3, "cv": 2, "early_stopping": False, "random_state": 0}
 
@@ -17,9 +18,10 @@ def mean_margin(margins, alphas, sample_weight):
     return np.append(alphas, 0.5 * np.log1p(2 * g / (1 - g)))
 
 
-def fit(weights=None, **parameters):
+def fit(weights=None, checkpoint=None, **rules):
     X, y = three_classes()
-    return MDDFClassifier(**OPTIONS, **parameters).fit(X, y, weights)
+    rules = MarginRules(**rules)
+    return MDDFClassifier(**OPTIONS, rules=rules, checkpoint=checkpoint).fit(X, y, weights)
 
 
 @pytest.mark.parametrize("weights", [None, np.random.default_rng(0).integers(0, 3, 300)])
@@ -48,7 +50,7 @@ def test_arguments_of_rule_functions():
 
 def test_models_with_functions_are_cloned_and_pickled():
     X, y = three_classes()
-    model = clone(MDDFClassifier(alpha=mean_margin, **OPTIONS)).fit(X, y)
+    model = clone(MDDFClassifier(rules=MarginRules(alpha=mean_margin), **OPTIONS)).fit(X, y)
     loaded = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
@@ -84,7 +86,7 @@ def test_invalid_coefficients():
 
 def test_unknown_rules():
     for parameters, message in [
-        ({"alpha": OPTIONS}, "'alpha' parameter"),
+        ({"alpha": OPTIONS}, "'alpha' parameter of MarginRules"),
         ({"alpha": dict}, "alpha must not be a class"),
         ({"alpha": lambda margins: margins[0]}, "alpha cannot be used: .*argument"),
     ]:

@@ -17,6 +17,7 @@ from mddf.rules import (
     BinnedScreening,
     LayerRules,
     LayerView,
+    MarginRules,
     OwnClassReweighting,
     trees_by_rows,
 )
@@ -211,16 +212,18 @@ def test_columns_trees_and_stop():
 
 
 def test_named_mddf():
-    paper = MDDFClassifier.named("paper", n_layers=2, depth_step=4)
-    assert (paper.strength, paper.augmentation, paper.alpha) == (1.0, "mean", "simplex")
-    assert (paper.depth_step, paper.scoring, paper.n_layers) == (4, None, 2)
-    assert MDDFClassifier.named("ST").structure == "stacking"
-    assert MDDFClassifier.named("NP").structure == "no-preconc"
+    paper = MDDFClassifier.named("paper", n_layers=2, rules__depth_step=4)
+    assert paper.rules == MarginRules(strength=1.0, augmentation="mean", depth_step=4)
+    assert (paper.scoring, paper.n_layers) == (None, 2)
+    assert MDDFClassifier.named("ST").rules.structure == "stacking"
+    assert MDDFClassifier.named("NP").rules.structure == "no-preconc"
     assert MDDFClassifier.named("SF").forests == ["random"] * 4
-    assert MDDFClassifier.named("paper-stagewise").alpha == "stagewise"
-    assert MDDFClassifier.named("paper-mean-margin").alpha == "mean-margin"
-    with pytest.raises(ValueError, match=r"paper means strength=1\.0; got 0\.25"):
-        MDDFClassifier.named("paper", strength=0.25)
+    assert MDDFClassifier.named("paper-stagewise").rules.alpha == "stagewise"
+    assert MDDFClassifier.named("paper-mean-margin").rules.alpha == "mean-margin"
+    with pytest.raises(ValueError, match=r"paper means rules__strength=1\.0; got 0\.25"):
+        MDDFClassifier.named("paper", rules__strength=0.25)
+    rules = LayerRules(stop=lambda view: True)
+    assert MDDFClassifier.named("paper", rules=rules).rules.stop is rules.stop
     X, y = three_classes()
     model = MDDFClassifier.named("SF", n_layers=2, n_estimators=3, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.9

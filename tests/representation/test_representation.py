@@ -38,6 +38,7 @@ from mddf.representation import (
     outlier_scores,
     proximities,
 )
+from mddf.rules import MarginRules
 
 X, Y = load_iris(return_X_y=True)
 NEW = X[::3] + 0.05
@@ -360,7 +361,13 @@ def test_models_without_leaves_are_refused():
 @pytest.mark.parametrize("alpha", ["simplex", "stagewise"])
 def test_boosted_features_end_at_the_prediction(alpha):
     X, y = load_digits(n_class=4, return_X_y=True)
-    model = MDDFClassifier(3, n_estimators=4, alpha=alpha, early_stopping=False, random_state=0)
+    model = MDDFClassifier(
+        3,
+        n_estimators=4,
+        rules=MarginRules(alpha=alpha),
+        early_stopping=False,
+        random_state=0,
+    )
     out_of_fold = boosted_features(model, model.fit_transform(X[::2], y[::2]))
     features = boosted_features(model, model.transform(X[1::2]))
     assert features.shape == (len(X[1::2]), model.n_layers_, 4)

@@ -109,6 +109,10 @@ def test_margin_parameters_and_depth_are_chosen_on_training_rows(models, table):
     X, y = table
     budget = models.Budget(n_estimators=1, n_layers=2, n_folds=2)
     model = models.build(models.METHODS["mddf-cv"], 0, budget=budget).fit(X, y)
-    assert set(model.best_params_) == {"target_margin", "mu", "depth_step"}
-    assert model.best_estimator_.strength == 1.0
+    assert set(model.best_params_) == {
+        "rules__target_margin",
+        "rules__mu",
+        "rules__depth_step",
+    }
+    assert model.best_estimator_.rules.strength == 1.0
     assert models.details(model).startswith("depth_step=")
