@@ -75,6 +75,7 @@ _CHECKS = {
 }
 
 publish(globals())
+import_module("mddf.rules")  # models that are stored hold rules under this name
 
 
 def __getattr__(name: str) -> Any:
@@ -92,7 +93,6 @@ def __getattr__(name: str) -> Any:
         "explain",
         "export",
         "representation",
-        "rules",
     ):
         return import_module(f"mddf.{name}")
     raise AttributeError(f"module 'mddf' has no attribute {name!r}")

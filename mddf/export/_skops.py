@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from mddf import rules
 from mddf._base.serialization import Saved
 from mddf._resampling.time_order import TimeOrder
 
@@ -22,7 +23,7 @@ _PACKAGES = ("mddf", "mddf.baselines", "mddf.representation")
 def skops_types(*, boosting: bool = False) -> list[str]:
     """Names of types to be passed on to ``skops.io.load(..., trusted=...)``.
 
-    The list has the estimators of mddf and the types of arrays. A skops file holds nothing else
+    The list has the estimators of mddf, rules of cascades and the types of arrays. A skops file holds nothing else
     of mddf: the fitted state of an estimator is saved as arrays, dicts, numbers and strings, and
     checked when it is loaded or used. Categories are saved as they are. skops cannot read back
     categories of a pandas column that are dates: turn them into text before the fit, or save the
@@ -51,4 +52,5 @@ def skops_types(*, boosting: bool = False) -> list[str]:
     saved = (Saved, TimeOrder)
     estimators = [kind for kind in public if isinstance(kind, type) and issubclass(kind, saved)]
     names = [f"{kind.__module__}.{kind.__qualname__}" for kind in estimators]
+    names += [f"{rules.__name__}.{name}" for name in rules.__all__]
     return sorted([*names, "numpy.dtype", *(_HIST_GRADIENT_BOOSTING if boosting else ())])

@@ -31,7 +31,7 @@ MODELS = [
     CompletelyRandomForestClassifier(3, random_state=0),
     RandomForestRegressor(3, random_state=0),
     CompletelyRandomForestRegressor(3, random_state=0),
-    MDDFClassifier(1, n_estimators=2, forests=TWO, cv=2, random_state=0),
+    MDDFClassifier(1, n_estimators=2, forests=TWO, cv=2, rules=MarginRules(), random_state=0),
     GCForestClassifier(1, n_estimators=1, forests=TWO, cv=2, random_state=0),
     MultiGrainedScanner([2, 3], n_estimators=2, min_samples_leaf=1, cv=2, random_state=0),
     DeepForestClassifier(1, n_estimators=2, members=["random"], cv=2, random_state=0),
@@ -40,6 +40,7 @@ MODELS = [
 # What makes a parameter count that is otherwise ignored, as far as a model has it.
 RELEVANT = {
     "max_samples": {"bootstrap": True},
+    **dict.fromkeys(("rules__mu", "rules__strength", "rules__target_margin"), {"n_layers": 2}),
     "oob_score": {"bootstrap": True},
     "class_weight": {"bootstrap": True},
     "n_iter_no_change": {"n_layers": 3},
@@ -91,7 +92,8 @@ def table():
 def test_any_value_of_a_parameter_works_or_is_named(model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some make folders
     problems = {}
-    for name in model.get_params(deep=False):
+    nested = [name for name in model.get_params() if name.startswith("rules__")]
+    for name in [*model.get_params(deep=False), *nested]:
         options = {k: v for k, v in RELEVANT.get(name, {}).items() if k in model.get_params()}
         variant = clone(model).set_params(**options)
         problems[name] = bad_values.problems(variant, name, *table())

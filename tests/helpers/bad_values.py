@@ -77,7 +77,7 @@ def problem(estimator, name, X, y=None, **fit_params):
         try:
             estimator.fit(X, **{"y": y} | fit_params)
         except (ValueError, TypeError) as error:
-            if re.search(rf"\b{name}\b", str(error)):
+            if re.search(rf"\b{name.removeprefix('rules__')}\b", str(error)):
                 return None
             return f"{type(error).__name__} without the name: {error}"
         except Exception as error:
