@@ -258,7 +258,7 @@ def build(method, seed, *, task="classification", budget=None, n_jobs=1, n_rows=
         arguments = with_rules(arguments)
     if method.named:
         model = make.named(method.named, **arguments)
-    elif make is MDDFClassifier:
+    elif any(name.startswith("rules__") for name in arguments):
         model = make(rules=MarginRules()).set_params(**arguments)
     else:
         model = make(**arguments)
@@ -274,7 +274,11 @@ def cascade(options, method, seed, task="classification", **parameters):
     """Return an unfitted cascade with the numbers of trees and layers of the options."""
     budget = Budget(options.n_estimators, options.n_layers)
     model = build(METHODS[method], seed, task=task, budget=budget, n_jobs=options.n_jobs)
-    return model.set_params(**with_rules(parameters))
+    if isinstance(model, MDDFClassifier):
+        parameters = with_rules(parameters)
+        if model.rules is None:
+            model.set_params(rules=MarginRules())
+    return model.set_params(**parameters)
 
 
 def with_rules(parameters):

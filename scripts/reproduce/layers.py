@@ -46,7 +46,8 @@ ON = {False: "test rows", True: "held-out training rows"}
 def cascade(text):
     """Check the name of a cascade, or settings of mdDF."""
     kind, pairs = kind_and_settings(text)
-    known = models.build(models.METHODS[kind], 0).get_params()
+    options = argparse.Namespace(n_estimators=None, n_layers=None, n_jobs=None)
+    known = models.cascade(options, kind, 0).get_params()
     for name, sign, value in pairs:
         if not (sign and value and models.with_rules({name: value}).keys() <= known.keys()):
             names, part = ", ".join(models.CASCADES), name + sign + value
