@@ -40,7 +40,9 @@ MODELS = [
 # What makes a parameter count that is otherwise ignored, as far as a model has it.
 RELEVANT = {
     "max_samples": {"bootstrap": True},
-    **dict.fromkeys(("rules__mu", "rules__strength", "rules__target_margin"), {"n_layers": 2}),
+    "rules__mu": {"n_layers": 2},
+    "rules__strength": {"n_layers": 2},
+    "rules__target_margin": {"n_layers": 2},
     "oob_score": {"bootstrap": True},
     "class_weight": {"bootstrap": True},
     "n_iter_no_change": {"n_layers": 3},
