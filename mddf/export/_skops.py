@@ -25,9 +25,9 @@ def skops_types(*, boosting: bool = False) -> list[str]:
 
     The list has the estimators of mddf, rules of cascades and the types of arrays. A skops file
     holds nothing else of mddf: the fitted state of an estimator is saved as arrays, dicts, numbers
-    and strings, and checked when it is loaded or used. Categories are saved as they are. skops cannot read back
-    categories of a pandas column that are dates: turn them into text before the fit, or save the
-    model by joblib.
+    and strings, and checked when it is loaded or used. Categories are saved as they are. skops
+    cannot read back categories of a pandas column that are dates: turn them into text before the
+    fit, or save the model by joblib.
 
     Parameters
     ----------
