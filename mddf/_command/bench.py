@@ -6,11 +6,15 @@ import argparse
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone, is_classifier
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -22,15 +26,25 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    StandardScaler,
+)
 from sklearn.utils._param_validation import InvalidParameterError
+from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from mddf._input.date_columns import date_columns, dates_of_frame, with_calendar
+from mddf._resampling.folds import make_folds
+from mddf._resampling.time_order import TimeOrder
 
-from . import estimators, files, rows, scores
+from . import dependent_rows, estimators, files, rows, scores
 from .command import Command
+from .dependent_rows import DependentRows
 from .extras import need
+from .rows import LabelledRows
 from .table_options import format_from
 
 if TYPE_CHECKING:
@@ -48,9 +62,11 @@ class BenchCommand(Command):
     """``mddf bench``."""
 
     description = """\
-Compare models of mddf with models of scikit-learn on a table. All models keep their
-defaults and get the same folds of a cross-validation and as many threads. For the
-linear model, categories are one-hot encoded; scikit-learn's trees get their codes.
+Compare models of mddf with models of scikit-learn, and of LightGBM and CatBoost if
+they are installed, on a table. All models keep their defaults and get the same folds
+of a cross-validation and as many threads. For the linear model, categories are
+one-hot encoded; scikit-learn's trees get their codes. With --groups, the rows of a
+group are held out together; with --time, each fold follows its training rows.
 """
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -62,6 +78,7 @@ linear model, categories are one-hot encoded; scikit-learn's trees get their cod
             default=1,
             help="number of times the folds are drawn (default: 1)",
         )
+        dependent_rows.add_dependence_options(parser)
         parser.add_argument(
             "--out", type=Path, metavar="FILE", help=".csv file for the scores of all folds"
         )
@@ -70,8 +87,12 @@ linear model, categories are one-hot encoded; scikit-learn's trees get their cod
         """Read, cross-validate all models, print a table."""
         if options.out is not None:
             files.check_output("--out", options.out, (".csv",), options.overwrite)
+        dependent_rows.check_options(options)
+        groups = dependent_rows.read_groups(options)
+        times = dependent_rows.read_times(options)
         table = rows.read_training(
             options.table, options.target, options.drop,
+            not_features=[name for name in (options.groups, options.time) if name is not None],
             task=options.task, form=format_from(options),
             drop_unlabelled=options.drop_unlabelled, warn=True,
         )  # fmt: skip
@@ -79,20 +100,33 @@ linear model, categories are one-hot encoded; scikit-learn's trees get their cod
         # columns.
         dates = dates_of_frame(table.X, date_columns(table.X, None))
         X = with_calendar(table.X, dates).dropna(axis=1, how="all")
-        folds = _folds(options, X, table.y, table.task)
-        results = _cross_validate(_models(table.task, options, X), X, table.y, folds)
+        dependence = DependentRows.from_options(options, groups, times, table.rows)
+        folds = _folds(options, X, table.y, table.task, dependence)
+        models = _models(table.task, options, X)
+        for model in models.values():
+            dependence.set_folds(model)
+        n_threads = effective_n_jobs(options.n_jobs)
+        with threadpool_limits(n_threads):  # models without n_jobs
+            results = _cross_validate(models, X, table.y, folds, dependence)
         if results.empty:
             raise SystemExit(f"no model can be fitted to the folds of {options.table}")
         if options.out is not None:
             files.write_table(options.out, results)
         print(
             f"{options.table.name}: {len(X)} rows, {X.shape[1]} features, {table.task} of "
-            f"{options.target!r}; mean ± deviation over {len(folds)} folds, seed {options.seed}"
+            f"{options.target!r}; mean ± deviation over {len(folds)} folds"
+            f"{_kind_of_folds(options)}, seed {options.seed}, threads: {n_threads}"
         )
         print(_summary(results, "log-loss" if table.task == "classification" else "RMSE"))
 
 
 command = BenchCommand()
+
+
+def _kind_of_folds(options: argparse.Namespace) -> str:
+    if options.groups is not None:
+        return f" of groups of {options.groups!r}"
+    return "" if options.time is None else f" in the order of {options.time!r}"
 
 
 def _summary(results: pd.DataFrame, main_score: str) -> str:
@@ -105,10 +139,18 @@ def _summary(results: pd.DataFrame, main_score: str) -> str:
     return summary.to_string()
 
 
-def _folds(options: argparse.Namespace, X: pd.DataFrame, y: np.ndarray, task: str) -> list[Fold]:
+def _folds(
+    options: argparse.Namespace,
+    X: pd.DataFrame,
+    y: np.ndarray,
+    task: str,
+    dependence: DependentRows,
+) -> list[Fold]:
     for name, value, minimum in [("folds", options.folds, 2), ("repeats", options.repeats, 1)]:
         if value < minimum:
             raise SystemExit(f"--{name} must be at least {minimum}, got {value}")
+    if dependence.are_dependent:
+        return _dependent_folds(options, X, y, task, dependence)
     if task == "classification":
         smallest = int(np.unique(y, return_counts=True)[1].min())
         if smallest < options.folds:
@@ -124,6 +166,31 @@ def _folds(options: argparse.Namespace, X: pd.DataFrame, y: np.ndarray, task: st
         return list(splitter.split(X, y))
     except ValueError as error:
         raise SystemExit(f"--folds: {error}") from None
+
+
+def _dependent_folds(
+    options: argparse.Namespace,
+    X: pd.DataFrame,
+    y: np.ndarray,
+    task: str,
+    dependence: DependentRows,
+) -> list[Fold]:
+    """Folds of whole groups, or folds that follow their training rows."""
+    if dependence.times is not None:
+        if options.repeats > 1:
+            raise SystemExit(f"--repeats must be 1 with --time, got {options.repeats}")
+        return list(TimeOrder(dependence.times, options.folds, gap=dependence.gap).split(X))
+    strata = np.zeros(len(y), np.int64)
+    if task == "classification":
+        strata = np.unique(y, return_inverse=True)[1]
+    folds: list[Fold] = []
+    for repeat in range(options.repeats):
+        seed = options.seed + repeat
+        try:
+            folds += make_folds(options.folds, X, y, strata, seed, groups=dependence.groups)
+        except ValueError as error:
+            raise SystemExit(f"--folds and --groups: {error}") from None
+    return folds
 
 
 def _models(task: str, options: argparse.Namespace, X: pd.DataFrame) -> dict[str, BaseEstimator]:
@@ -161,11 +228,50 @@ def _models(task: str, options: argparse.Namespace, X: pd.DataFrame) -> dict[str
             codes, forest_class(random_state=seed, n_jobs=n_jobs)
         ),
         "scikit-learn linear": make_pipeline(one_hot, linear),
+        **_other_boosting(task, seed, n_jobs, X, categories),
     }
 
 
+def _other_boosting(
+    task: str, seed: int, n_jobs: int, X: pd.DataFrame, categories: list[str]
+) -> dict[str, BaseEstimator]:
+    """LightGBM and CatBoost, if they are installed; both take categories as they are."""
+    kind = "Classifier" if task == "classification" else "Regressor"
+    models = {}
+    with suppress(ImportError):
+        model = getattr(import_module("lightgbm"), f"LGBM{kind}")(
+            random_state=seed, n_jobs=n_jobs, verbose=-1
+        )
+        models["LightGBM"] = make_pipeline(FunctionTransformer(_with_plain_names), model)
+    with suppress(ImportError):
+        model = getattr(import_module("catboost"), f"CatBoost{kind}")(
+            random_seed=seed,
+            thread_count=n_jobs,
+            verbose=False,
+            allow_writing_files=False,
+            cat_features=[list(X).index(name) for name in categories],
+        )
+        models["CatBoost"] = make_pipeline(FunctionTransformer(_with_texts), model)
+    return models
+
+
+def _with_plain_names(X: pd.DataFrame) -> pd.DataFrame:
+    """The table with names that LightGBM takes, which refuses some characters."""
+    return X.set_axis([f"x{i}" for i in range(X.shape[1])], axis=1)
+
+
+def _with_texts(X: pd.DataFrame) -> pd.DataFrame:
+    """The table with categories as texts, of which CatBoost allows none to be missing."""
+    categories = list(X.select_dtypes("category"))
+    return X.assign(**{name: X[name].astype(str).fillna("") for name in categories})
+
+
 def _cross_validate(
-    models: Mapping[str, BaseEstimator], X: pd.DataFrame, y: np.ndarray, folds: Sequence[Fold]
+    models: Mapping[str, BaseEstimator],
+    X: pd.DataFrame,
+    y: np.ndarray,
+    folds: Sequence[Fold],
+    dependence: DependentRows,
 ) -> pd.DataFrame:
     """Data frame with scores and times of each model on each fold.
 
@@ -179,7 +285,8 @@ def _cross_validate(
         if name in failures:
             continue
         try:
-            results.append({"model": name, **_fit_and_score(models[name], X, y, train, test)})
+            result = _fit_and_score(models[name], X, y, train, test, dependence)
+            results.append({"model": name, **result})
         except InvalidParameterError:  # from --set
             raise
         except Exception as error:  # of this model alone, such as too few rows for its folds
@@ -191,12 +298,18 @@ def _cross_validate(
 
 
 def _fit_and_score(
-    model: BaseEstimator, X: pd.DataFrame, y: np.ndarray, train: np.ndarray, test: np.ndarray
+    model: BaseEstimator,
+    X: pd.DataFrame,
+    y: np.ndarray,
+    train: np.ndarray,
+    test: np.ndarray,
+    dependence: DependentRows,
 ) -> dict[str, float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # unknown categories and the like, in every fold
         start = time.perf_counter()
-        fitted = clone(model).fit(X.iloc[train], y[train])
+        # scikit-learn's clone refuses CatBoost with categories.
+        fitted = dependence.fit(deepcopy(model), LabelledRows(X.iloc[train], y[train]))
         fit_end = time.perf_counter()
         predict = fitted.predict_proba if is_classifier(fitted) else fitted.predict
         predictions = predict(X.iloc[test])

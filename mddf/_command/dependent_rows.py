@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import GroupShuffleSplit
+from sklearn.utils.validation import has_fit_parameter
 
 from mddf._quality.columns import read_columns, read_tables
 from mddf._quality.copies import groups_of_copies
@@ -27,7 +28,7 @@ _GAP = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:d|days?)?\s*")
 
 
 def add_dependence_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `mddf fit` for groups and times."""
+    """Add the options for groups and times."""
     parser.add_argument(
         "--groups", metavar="COLUMN",
         help="column of subjects, whose rows are held out together; it is not a feature",
@@ -78,6 +79,23 @@ class DependentRows:
     name_of_groups: str = ""  # for texts, such as "groups of 'patient'"
 
     @classmethod
+    def from_options(
+        cls,
+        options: argparse.Namespace,
+        groups: np.ndarray | None,
+        times: pd.Series | None,
+        kept: np.ndarray,  # numbers of the rows that the table keeps
+    ) -> DependentRows:
+        """The groups or times that options name, of the rows of a table."""
+        return cls(
+            None if groups is None else groups[kept],
+            None if times is None else times.iloc[kept].reset_index(drop=True),
+            options.time,
+            gap(options),
+            f"groups of {options.groups!r}",
+        )
+
+    @classmethod
     def from_copies(cls, X: pd.DataFrame) -> DependentRows:
         """Groups of rows that are copies or near-copies of each other, if there are many."""
         columns = read_columns(read_tables(X, None)[0])
@@ -112,7 +130,8 @@ class DependentRows:
     def fit(self, model: BaseEstimator, rows: LabelledRows) -> BaseEstimator:
         """Fit a model to rows of the table, which keep their numbers as labels."""
         numbers = rows.X.index.to_numpy()
-        if self.groups is not None:
+        # Models of other packages take no groups.
+        if self.groups is not None and has_fit_parameter(model, "groups"):
             return model.fit(rows.X, rows.y, groups=self.groups[numbers])
         if self.times is None or not isinstance(model.get_params(deep=False).get("cv"), TimeOrder):
             return model.fit(rows.X, rows.y)

@@ -128,13 +128,7 @@ is given.
             options.estimator, table.task, seed=options.seed, n_jobs=options.n_jobs,
             settings=options.set, verbose=options.verbose,
         )  # fmt: skip
-        dependence = DependentRows(
-            None if groups is None else groups[table.rows],
-            None if times is None else times.iloc[table.rows].reset_index(drop=True),
-            options.time,
-            dependent_rows.gap(options),
-            f"groups of {options.groups!r}",
-        )
+        dependence = DependentRows.from_options(options, groups, times, table.rows)
         if not dependence.are_dependent and options.test is None:
             dependence = DependentRows.from_copies(table.X)
         if "cv" not in dict(options.set):

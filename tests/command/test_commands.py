@@ -133,7 +133,9 @@ def test_classes_from_the_fit_to_an_explanation(folder, capsys):
     assert np.allclose(why["explained"], result.filter(like="p(").max(axis=1)[:2])
 
 
-def test_comparison(folder, capsys):
+def test_comparison(folder, capsys, monkeypatch):
+    for library in ("lightgbm", "catboost"):  # as if they were not installed
+        monkeypatch.setitem(sys.modules, library, None)
     pd.read_csv("wine.csv").assign(note=None).to_csv("wine.csv", index=False)  # no cells
     run("bench", "wine.csv", "--target", "kind", "--drop", "day", "--folds", 2, "--n-jobs", 1,
         "--set", *QUICK[1:3], "--out", "folds.csv")  # fmt: skip
@@ -147,6 +149,29 @@ def test_comparison(folder, capsys):
     run("bench", "diabetes.csv", "--target", "target", "--folds", 2, "--n-jobs", 1, "--set",
         *QUICK[1:3])  # fmt: skip
     assert "RMSE" in capsys.readouterr().out
+
+
+def test_comparison_of_groups_and_of_times(folder, capsys):
+    rng = np.random.default_rng(0)
+    subject = np.repeat(np.arange(30), 5)
+    table = pd.DataFrame(rng.normal(size=(30, 3))[subject], columns=["a", "b<", "c"])
+    table["kind"] = np.where(rng.random(150) < 0.5, "u", None)
+    table["outcome"] = np.where(rng.integers(0, 2, 30)[subject], "bad", "good")
+    table.assign(subject=subject, day=np.arange(150.0)).to_csv("visits.csv", index=False)
+    start = ["bench", "visits.csv", "--target", "outcome", "--n-jobs", 1, "--set", *QUICK[1:3],
+             "--out", "folds.csv", "--overwrite"]  # fmt: skip
+    run(*start, "--drop", "day", "subject", "--folds", 2)
+    alike = pd.read_csv("folds.csv")
+    run(*start, "--drop", "day", "--folds", 2, "--groups", "subject")
+    assert "over 2 folds of groups of 'subject'" in capsys.readouterr().out
+    whole = pd.read_csv("folds.csv")
+    # Features identify subjects, whose outcomes are drawn by lot.
+    assert whole.groupby("model").size().tolist() == [2] * 8
+    for name in ("scikit-learn forest", "mddf random-forest"):
+        assert (alike["accuracy"][alike["model"] == name] > 0.8).all()
+        assert (whole["accuracy"][whole["model"] == name] < 0.75).all()
+    run(*start, "--drop", "subject", "--folds", 2, "--time", "day")
+    assert "over 2 folds in the order of 'day'" in capsys.readouterr().out
 
 
 def test_numbers_with_a_test_table_and_parquet(folder, capsys):
@@ -213,6 +238,10 @@ def test_other_estimators(folder, capsys):
         ),
         (["bench", "wine.csv", "--target", "kind", "--folds", 1], "--folds must be at least 2"),
         (["bench", "wine.csv", "--target", "kind", "--folds", 90], "rarest class, 48, got 90"),
+        (
+            ["bench", "wine.csv", "--target", "kind", "--time", "alcohol", "--repeats", 2],
+            "--repeats must be 1 with --time, got 2",
+        ),
         (["predict", "wine.csv", "wine.csv"], "model must end in .mddf"),
         (["predict", "no.mddf", "wine.csv"], "must be an existing file, got no.mddf"),
         (["predict", "bad.mddf", "wine.csv"], "must be a file of mddf.save, got another kind"),
