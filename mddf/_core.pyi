@@ -1,7 +1,7 @@
 # Written by mddf/_kernel/make_stub.py.
 # mypy: disable-error-code="overload-cannot-match"
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, overload
 
 import numpy
@@ -440,6 +440,8 @@ class TreeReader:
         cancel: Cancel | None = None,
     ) -> None: ...
     def mark_columns(self, out: Bool_sInOrder) -> None: ...
+    @staticmethod
+    def joined(blocks: Sequence[TreeReader]) -> TreeReader: ...
 
 class ValueTreeReader:
     def __init__(
@@ -492,6 +494,8 @@ class ValueTreeReader:
         cancel: Cancel | None = None,
     ) -> None: ...
     def mark_columns(self, out: Bool_sInOrder) -> None: ...
+    @staticmethod
+    def joined(blocks: Sequence[ValueTreeReader]) -> ValueTreeReader: ...
 
 def exp(values: ReadFloat64sInOrder) -> Float64s: ...
 def log(values: ReadFloat64sInOrder) -> Float64s: ...

@@ -58,10 +58,9 @@ class ModelFileError(ValueError):
 def fingerprint(model: Any) -> str:
     """Hash of everything in a model that can change its predictions.
 
-    Models that were fitted to the same rows with the same parameters, seed and `n_jobs` have the
-    same fingerprint. A fit with another `n_jobs` makes the same predictions, and may store its
-    trees in other groups. A later change of `n_jobs`, the versions of the libraries and the
-    records of the fit are left out.
+    Models that were fitted to the same rows with the same parameters and seed have the same
+    fingerprint, whatever `n_jobs` was. The versions of the libraries and the records of the fit,
+    such as times, are left out.
 
     Parameters
     ----------

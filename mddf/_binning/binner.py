@@ -71,7 +71,7 @@ class Binner:
     max_bins : int
         From 2 to 255. If a column has more categories, the rarest share a bin.
     n_jobs : int or None, default=None
-        Number of threads; does not change the result.
+        Number of threads of the fit; does not change the result, and is not stored.
     many_levels : int or None, default=None
         Columns with at least this many categories get target statistics elsewhere; there is no
         warning if they have more than `max_bins` categories. None for no such columns.
@@ -208,7 +208,7 @@ class Binner:
     def recode(self, table: Table) -> BinnedTable:
         """Code another table with the bins of the first one, to grow more trees."""
         _refuse_codes_folder(table)
-        return coded_table(self.bins_, self.encode(table).codes)
+        return coded_table(self.bins_, self.encode(table, n_jobs=self.n_jobs).codes)
 
     def recode_to_file(self, table: Table) -> ColumnTable:
         """Code another table as `recode` does, and write its codes to a file."""
@@ -237,6 +237,7 @@ class Binner:
         with_numbers: bool = False,
         wanted: np.ndarray | None = None,
         levels: CategoryLevels | None = None,
+        n_jobs: int | None = None,
     ) -> EncodedRows:
         """Encode a table for predictions.
 
@@ -251,6 +252,8 @@ class Binner:
             Columns whose codes are needed; other columns may be 0. None for all.
         levels : CategoryLevels or None, default=None
             Levels of some columns that are known already, whose cells are not looked up again.
+        n_jobs : int or None, default=None
+            Number of threads.
         """
         codes = np.zeros((table.shape[0], table.shape[1] + n_spare), np.uint8)
         # A table that is read as a whole is read only once.
@@ -268,7 +271,7 @@ class Binner:
                 out=codes,
                 first_column=columns.start,
                 wanted=None if wanted is None else wanted[part],
-                n_jobs=self.n_jobs,
+                n_jobs=n_jobs,
             )
         self._watch(table, unknown)
         if with_numbers and numbers is None:
@@ -528,13 +531,16 @@ class Binner:
         watched.see(table, unknown, self.unknown_limits_, values_of)
 
     def __getstate__(self) -> dict[str, object]:
-        state = {name: value for name, value in vars(self).items() if name != "_unknown"}
+        # Neither counts of rows seen since the fit nor threads belong to the model.
+        state = {
+            name: value for name, value in vars(self).items() if name not in ("_unknown", "n_jobs")
+        }
         if "encoders_" in state:
             state["encoders_"] = {c: encoder.encoder for c, encoder in self.encoders_.items()}
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
+        vars(self).update(state, n_jobs=None)
         if "encoders_" in state:
             encoders = state["encoders_"].items()
             self.encoders_ = {c: CategoryEncoder(encoder) for c, encoder in encoders}

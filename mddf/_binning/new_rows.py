@@ -18,7 +18,7 @@ class NewRows:
     Numeric arrays are encoded block by block. Other tables are coded as a whole, since the kind
     of a column and its share of unknown categories depend on all rows. `n_spare`, `with_numbers`
     and `wanted` are the parameters of `Binner.encode`; `levels` are the columns whose levels are
-    returned, and `offset` is passed on.
+    returned, and `offset` is passed on. `n_jobs` is the number of threads.
     """
 
     def __init__(
@@ -31,6 +31,7 @@ class NewRows:
         with_numbers: bool = False,
         levels: Sequence[int] = (),
         offset: np.ndarray | None = None,
+        n_jobs: int | None,
     ) -> None:
         self.n_rows = table.shape[0]
         self._binner = binner
@@ -40,6 +41,7 @@ class NewRows:
         self._with_numbers = with_numbers
         self._levels = binner.levels(table, list(levels)) if levels else None
         self._offset = offset
+        self._n_jobs = n_jobs
         self._all_rows: EncodedRows | None = None
 
     def all_rows(self) -> EncodedRows:
@@ -53,6 +55,7 @@ class NewRows:
                 with_numbers=self._with_numbers and not self._table.has_rows,
                 wanted=self._wanted,
                 levels=self._levels,
+                n_jobs=self._n_jobs,
             )
         return self._all_rows
 
@@ -66,6 +69,7 @@ class NewRows:
                 with_numbers=self._with_numbers,
                 wanted=self._wanted,
                 levels=self._levels,  # None for plain tables
+                n_jobs=self._n_jobs,
             )
         else:
             rows = self.all_rows().take(slice(first, end))

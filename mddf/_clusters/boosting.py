@@ -275,7 +275,7 @@ def _read_validation(
             table = model._read_table(validation.X, reset=False)
         check_lengths(validation.X, y_val=validation.y)
         n_rows = table.shape[0]
-        codes = binner.encode(table).codes
+        codes = binner.encode(table, n_jobs=model.n_jobs).codes
     own_rows, n_all_rows = places_of_shard(n_rows, communicator)
     has_weights = validation is not None and validation.sample_weight is not None
     every_weight = None

@@ -107,7 +107,6 @@ def _fit_with(
                 entropy=task.entropy,
             )
     model.n_jobs = n_jobs
-    model._binner.n_jobs = n_jobs
     return FitResult(
         model if is_first else None,
         _digest(model),

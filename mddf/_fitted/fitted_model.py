@@ -298,7 +298,12 @@ class FittedStages:
         return cell_bytes * self.n_raw + 8 * n_doubles
 
     def encode(
-        self, table: Table, *, all_columns: bool = False, offset: np.ndarray | None = None
+        self,
+        table: Table,
+        n_jobs: int | None,
+        *,
+        all_columns: bool = False,
+        offset: np.ndarray | None = None,
     ) -> NewRows:
         """Rows of a table as members read them, made block by block.
 
@@ -313,6 +318,7 @@ class FittedStages:
             with_numbers=not self.reads_codes_only,
             levels=self.columns_of_levels,
             offset=offset,
+            n_jobs=n_jobs,
         )
 
     def predict(
@@ -330,7 +336,7 @@ class FittedStages:
         """
         member = self.only_member
         numbers = None if member is None else self._numbers_to_compare(member, table)
-        rows = self.encode(table, offset=offset)
+        rows = self.encode(table, n_jobs, offset=offset)
 
         def predict(first: int, end: int) -> list[np.ndarray]:
             if member is None:

@@ -538,7 +538,7 @@ class Forest(TableEstimator, Generic[TargetT]):
 
         `row_bytes` is the memory that the function takes for a row, in addition to its codes.
         """
-        rows = self._fitted_stages().encode(self._read_new_rows(X))
+        rows = self._fitted_stages().encode(self._read_new_rows(X), self.n_jobs)
         (result,) = in_blocks(
             rows.n_rows,
             self._fitted.n_raw + row_bytes,

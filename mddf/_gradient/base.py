@@ -355,7 +355,7 @@ class GradientBoosting(BoostingParameters, TableEstimator):
         with naming("sample_weight_val"):
             weights = target.validation_weights(weights, values)
         levels = binner.all_levels(table)
-        codes = binner.encode(table, levels=levels).codes
+        codes = binner.encode(table, levels=levels, n_jobs=self.n_jobs).codes
         offsets = None
         if offset is not None:
             offsets = read_offset(offset, table, target.kind, "offset_val")
@@ -516,7 +516,7 @@ class GradientBoosting(BoostingParameters, TableEstimator):
     def _staged_raw(self, X: Any, offset: npt.ArrayLike | None = None) -> Iterator[np.ndarray]:
         """Yield raw predictions after each tree; the arrays are used again for the next tree."""
         table = self._read_new_rows(X)
-        rows = self._fitted.encode(table).block(0, table.shape[0])
+        rows = self._fitted.encode(table, self.n_jobs).block(0, table.shape[0])
         staged = self._trees.staged(self._member.tree_codes(rows), self.n_jobs)
         if offset is None:
             return staged
@@ -537,7 +537,7 @@ class GradientBoosting(BoostingParameters, TableEstimator):
             tree has one bit for each level, 1 for right. Several numbers may denote one leaf,
             because the split of a level can leave a node undivided.
         """
-        rows = self._fitted_stages().encode(self._read_new_rows(X))
+        rows = self._fitted_stages().encode(self._read_new_rows(X), self.n_jobs)
         # A byte for each code, and the leaves (int32) with a temporary copy.
         row_bytes = self._trees.n_columns + 2 * 4 * self._trees.n_trees
 

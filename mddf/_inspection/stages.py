@@ -98,7 +98,7 @@ def coded_stages(model: BaseEstimator, X: npt.ArrayLike) -> Iterator[EncodedRows
     """
     fitted = fitted_stages(model)
     table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
-    rows = fitted.encode(table, all_columns=True).block(0, table.shape[0])
+    rows = fitted.encode(table, model.n_jobs, all_columns=True).block(0, table.shape[0])
     yield rows
     outputs = fitted.run(rows, model.n_jobs)
     for _ in zip(fitted.stages[1:], outputs, strict=False):  # the last stage need not run

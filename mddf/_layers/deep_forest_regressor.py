@@ -289,7 +289,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     def _error_scales(self, X: Any) -> np.ndarray:
         """Predicted size of the errors, in units of the targets' standard deviation."""
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        rows = NewRows(self._binner, table)
+        rows = NewRows(self._binner, table, n_jobs=self.n_jobs)
 
         def predict(first: int, end: int) -> list[np.ndarray]:
             return [self._error_scale.predict(rows.block(first, end).codes, self.n_jobs)]

@@ -328,7 +328,7 @@ class Layered(TransformerMixin, TableEstimator):
         """Rows of X as the members of the stages read them."""
         stages = self._fitted_stages()
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        return stages.encode(table, all_columns=all_columns)
+        return stages.encode(table, self.n_jobs, all_columns=all_columns)
 
     def _staged_predictions(
         self, X: TableLike, convert: Conversion | None = None

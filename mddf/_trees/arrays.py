@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar, Protocol, Self
@@ -23,6 +23,9 @@ class TreeReader(Protocol):
     """
 
     def parts(self) -> tuple[Any, ...]: ...
+
+    @staticmethod
+    def joined(blocks: Sequence[Any]) -> TreeReader: ...
 
     def check(self) -> None: ...
 
@@ -74,7 +77,7 @@ class TreeBlock:
 
     _sizes: ClassVar[tuple[str, ...]]
     _dtypes: ClassVar[dict[str, type]]
-    _reader_type: ClassVar[type]
+    _reader_type: ClassVar[type[TreeReader]]
     reader: TreeReader  # the kernel checks and predicts through it
     nodes: np.ndarray
     tree_start: np.ndarray
@@ -99,6 +102,13 @@ class TreeBlock:
         for name, value in zip(names, (*reader.parts(), reader), strict=True):
             object.__setattr__(trees, name, value)
         return trees
+
+    @classmethod
+    def joined(cls, blocks: Sequence[Self]) -> Self:
+        """Join blocks to the block that one call of the kernel would have grown."""
+        if len(blocks) == 1:
+            return blocks[0]
+        return cls._from_reader(cls._reader_type.joined([block.reader for block in blocks]))
 
     def parts(self) -> tuple[int | np.ndarray, ...]:
         """Return the constructor's arguments that make this block."""

@@ -34,12 +34,11 @@ from mddf._trees.arrays import Trees, ValueTrees, shares, trees_from_reader
 # The kernel keeps depths in 32 bits.
 NO_DEPTH_LIMIT = 2**31 - 1
 OUT_OF_BAG = HeldOut.OUT_OF_BAG
-# Limits of the trees that one call of the kernel grows. A call holds its trees twice until they
-# are merged. In threads, which share the memory, a call therefore grows trees of at most 2**22
-# rows in total. With at most 64 trees, the progress bar and deadlines are checked often. Not
-# tuned.
-_MAX_ROWS_PER_CALL = 2**22
-_MAX_TREES_PER_CALL = 64
+# Limits of the trees of a block. A block is in memory twice until its trees are joined, so that it
+# has trees of at most 2**22 rows in total. With at most 64 trees, the progress bar and deadlines
+# are checked often. Not tuned.
+_MAX_ROWS_PER_BLOCK = 2**22
+_MAX_TREES_PER_BLOCK = 64
 # Number of calls for each worker, so that all workers end at about the same time. Not tuned.
 _CALLS_PER_JOB = 8
 # Largest number of trees of a call if there is a deadline, which discards the trees of unfinished
@@ -114,6 +113,12 @@ class GrowthResult:
         if piece.importances is not None:
             self._merge_importances(piece.importances)
         piece.clear()
+
+    def join_trees(self, n_blocks: int) -> None:
+        """Join the last blocks of trees to one."""
+        if n_blocks > 1 and self.trees:
+            blocks = self.trees[-n_blocks:]
+            self.trees[-n_blocks:] = [type(blocks[0]).joined(blocks)]
 
     def merge_trees(self, trees: Trees | ValueTrees, importances: np.ndarray) -> None:
         """Add a block of trees, and the importances of each of its trees."""
@@ -213,28 +218,29 @@ class _Workers:
         return iter(in_order(tasks, self._n_jobs))
 
 
-def _max_trees_per_call(table: BinnedTable) -> int:
-    if not shares_memory():
-        return _MAX_TREES_PER_CALL
-    return max(1, min(_MAX_TREES_PER_CALL, _MAX_ROWS_PER_CALL // max(1, table.n_rows)))
+def _trees_per_block(table: BinnedTable) -> int:
+    return max(1, min(_MAX_TREES_PER_BLOCK, _MAX_ROWS_PER_BLOCK // max(1, table.n_rows)))
 
 
-def _cut_into_pieces(
-    jobs: Sequence[TreeJob], n_jobs: int, max_trees_per_call: int
-) -> Iterator[_Piece]:
-    """Cut jobs one after the other, into enough pieces to keep all workers busy."""
+def _cut_into_blocks(
+    jobs: Sequence[TreeJob], n_jobs: int, trees_per_block: int
+) -> Iterator[list[_Piece]]:
+    """Cut jobs into blocks, one after the other, and blocks into enough pieces for all workers.
+
+    Blocks do not depend on `n_jobs`, so that a model has the same arrays for every number.
+    """
     n_trees = sum(len(job.seeds) for job in jobs)
-    size = -(-n_trees // (_CALLS_PER_JOB * n_jobs)) if n_jobs > 1 else n_trees
-    size = max(1, min(max_trees_per_call, size))
+    size = max(1, -(-n_trees // (_CALLS_PER_JOB * n_jobs))) if n_jobs > 1 else trees_per_block
     for job_index, job in enumerate(jobs):
-        for first in range(0, len(job.seeds), size):
-            yield job_index, first, min(first + size, len(job.seeds))
+        for start in range(0, len(job.seeds), trees_per_block):
+            end = min(start + trees_per_block, len(job.seeds))
+            yield [(job_index, first, min(first + size, end)) for first in range(start, end, size)]
 
 
-def _cut_across_jobs(jobs: Sequence[TreeJob], max_trees_per_call: int) -> list[_Piece]:
+def _cut_across_jobs(jobs: Sequence[TreeJob], trees_per_block: int) -> list[_Piece]:
     """Cut all jobs alike: the first tree of each, then the next few of each, and so on."""
     most = max((len(job.seeds) for job in jobs), default=0)
-    step = min(_MAX_TREES_BEFORE_DEADLINE, max_trees_per_call)
+    step = min(_MAX_TREES_BEFORE_DEADLINE, trees_per_block)
     return [
         (job_index, first, min(last, len(job.seeds)))
         for first, last in pairwise([0, *range(1, most, step), most])
@@ -253,7 +259,7 @@ def _grow_until(
     n_jobs: int | None,
 ) -> list[GrowthResult]:
     """Grow a few trees of each job at a time, until a deadline; see :func:`growing`."""
-    pieces = _cut_across_jobs(jobs, _max_trees_per_call(table))
+    pieces = _cut_across_jobs(jobs, _trees_per_block(table))
     workers = _Workers(table, target, jobs, job_count(n_jobs, len(pieces), require=None))
     results = [GrowthResult() for _ in jobs]
 
@@ -312,18 +318,20 @@ def growing(
         return
     total = sum(len(job.seeds) for job in jobs)
     n_jobs = job_count(n_jobs, total, require=None)
-    pieces = deque(_cut_into_pieces(jobs, n_jobs, _max_trees_per_call(table)))
+    blocks = deque(_cut_into_blocks(jobs, n_jobs, _trees_per_block(table)))
     workers = _Workers(table, target, jobs, n_jobs)
     optional_bar = progress_bar(total, description, "tree", shown=verbose)
     with stopped_on_error() as cancel, optional_bar as bar:
-        grown_pieces = workers.grow(tuple(pieces), cancel)
+        grown_pieces = workers.grow([piece for block in blocks for piece in block], cancel)
         for job_index in range(len(jobs)):
             # In a list, from which it is popped: this frame does not hold it while the next grows.
             result = [GrowthResult()]
-            while pieces and pieces[0][0] == job_index:
-                _, first, last = pieces.popleft()
-                result[0].merge(next(grown_pieces))
-                bar.update(last - first)
+            while blocks and blocks[0][0][0] == job_index:
+                pieces = blocks.popleft()
+                for _, first, last in pieces:
+                    result[0].merge(next(grown_pieces))
+                    bar.update(last - first)
+                result[0].join_trees(len(pieces))
             yield result.pop()
 
 

@@ -1,3 +1,11 @@
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
 #include "bindings/tables.hpp"
 #include "bindings/tree_reader.hpp"
 #include "forest/predict/leaf_quantiles.hpp"
@@ -35,6 +43,21 @@ void add_leaves_to(AnyReader& reader, In<uint8_t, 2> codes, int64_t first, int64
   without_gil(cancel, [&](Interrupt& interrupt) {
     add_leaves(trees, rows, out.data() + first * trees.width(), interrupt);
   });
+}
+
+template <class AnyReader>
+std::unique_ptr<AnyReader> joined(const std::vector<AnyReader*>& readers) {
+  check(!readers.empty(), "blocks: expected at least one");
+  std::vector<std::decay_t<decltype(readers[0]->checked())>> blocks;
+  for (AnyReader* reader : readers) {
+    blocks.push_back(reader->checked());
+    check(blocks.back().n_columns == blocks[0].n_columns &&
+              blocks.back().width() == blocks[0].width(),
+          "blocks: expected trees of one forest");
+  }
+  decltype(join_blocks(blocks, std::declval<Interrupt&>())) trees;
+  without_gil(nullptr, [&](Interrupt& interrupt) { trees = join_blocks(blocks, interrupt); });
+  return std::make_unique<AnyReader>(std::move(trees));
 }
 
 template <class T, class AnyReader>
@@ -128,7 +151,9 @@ cancel : Cancel or None
            arg("last"), arg("out").noconvert(), arg("cancel").none() = nb::none(),
            "Write the leaf that each row of a range ends in to out (n_rows, n_trees).")
       .def("mark_columns", &mark_columns<AnyReader>, arg("out").noconvert(),
-           "Set out (bool, n_columns) to true for columns that some node splits.");
+           "Set out (bool, n_columns) to true for columns that some node splits.")
+      .def_static("joined", &joined<AnyReader>, arg("blocks"),
+                  "Join blocks to the block that one call would have grown.");
 }
 
 }  // namespace

@@ -97,21 +97,29 @@ class LeafTable {
     double total = 0;
     for (size_t i = 0; i < n; ++i) total += weights[i];
     entries_.clear();
-    uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < n; ++i) {
       const float p = static_cast<float>(std::nearbyint(weights[i] / total * 0x1.0p30) * 0x1.0p-30);
-      if (p == 0) continue;
-      entries_.emplace_back(classes[i], p);
-      uint32_t bits;
-      std::memcpy(&bits, &p, sizeof bits);
-      hash = (hash ^ (static_cast<uint64_t>(bits) << 16 ^ classes[i])) * 0x9e3779b97f4a7c15u;
-      hash ^= hash >> 29;
+      if (p != 0) entries_.emplace_back(classes[i], p);
     }
-    return find_or_append(hash);
+    return find_or_append();
+  }
+
+  // Adds a distribution of another table; returns its row.
+  uint32_t add(const uint16_t* classes, const float* probabilities, size_t n) {
+    entries_.clear();
+    for (size_t i = 0; i < n; ++i) entries_.emplace_back(classes[i], probabilities[i]);
+    return find_or_append();
   }
 
  private:
-  uint32_t find_or_append(uint64_t hash) {
+  uint32_t find_or_append() {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (const auto& [label, p] : entries_) {
+      uint32_t bits;
+      std::memcpy(&bits, &p, sizeof bits);
+      hash = (hash ^ (static_cast<uint64_t>(bits) << 16 ^ label)) * 0x9e3779b97f4a7c15u;
+      hash ^= hash >> 29;
+    }
     const auto range = known_.equal_range(hash);
     for (auto it = range.first; it != range.second; ++it)
       if (equal(it->second)) return it->second;
@@ -281,6 +289,56 @@ inline std::vector<uint8_t> columns_used(const NodesView& trees, Interrupt& inte
   }
   asked.pop_back();
   return asked;
+}
+
+// Appends the trees of a block that has been checked. `new_payload` gives the payload of a leaf
+// among the values of `to`.
+template <class NewPayload>
+void append_nodes(const NodesView& trees, NewPayload new_payload, GrownNodes& to,
+                  Interrupt& interrupt) {
+  std::vector<bool> is_set;
+  to.has_categorical |= trees.has_categorical;
+  to.nodes.reserve(to.nodes.size() + trees.nodes.size);
+  for (int64_t t = 0; t < trees.n_trees(); ++t) {
+    const int64_t size = trees.tree_size(t);
+    const uint64_t* tree = trees.tree(t);
+    interrupt.poll(size);
+    is_set.assign(trees.has_categorical ? size : 0, false);
+    for (int64_t index = 0; index < size; ++index) {
+      uint64_t n = tree[index];
+      if (!trees.has_categorical || !is_set[index]) {
+        ++to.n_nodes;
+        if (node::is_leaf(n))
+          n = (n & ~uint64_t{UINT32_MAX}) | new_payload(node::payload(n));
+        else if (node::kind(n) == kCategorical)
+          for (uint32_t w = 0; w < node::set_words(n); ++w) is_set[node::payload(n) + 2 + w] = true;
+      }
+      to.nodes.push_back(n);
+    }
+    to.tree_start.push_back(static_cast<int64_t>(to.nodes.size()));
+  }
+}
+
+// Joins blocks to the block that one call would have grown.
+inline GrownTrees join_blocks(const std::vector<TreesView>& blocks, Interrupt& interrupt) {
+  GrownTrees to;
+  to.n_columns = blocks[0].n_columns;
+  to.n_classes = blocks[0].n_classes;
+  for (const TreesView& trees : blocks) {
+    std::vector<uint32_t> new_row;
+    for (int64_t i = 1; i < trees.leaf_start.size; ++i) {
+      const uint32_t start = trees.leaf_start[i - 1];
+      new_row.push_back(to.leaves.add(trees.leaf_class.data + start,
+                                      trees.leaf_probability.data + start,
+                                      trees.leaf_start[i] - start));
+    }
+    const auto new_payload = [&new_row](uint32_t payload) {
+      return payload & kPureBit ? payload : new_row[payload];
+    };
+    append_nodes(trees, new_payload, to, interrupt);
+  }
+  to.shrink();
+  return to;
 }
 
 inline TreeFacts check_trees(const TreesView& trees, Interrupt& interrupt) {

@@ -46,6 +46,26 @@ inline TreeFacts check_trees(const ValueTreesView& trees, Interrupt& interrupt) 
   return check_nodes(trees, is_value, interrupt);
 }
 
+// Joins blocks to the block that one call would have grown.
+inline GrownValueTrees join_blocks(const std::vector<ValueTreesView>& blocks,
+                                   Interrupt& interrupt) {
+  GrownValueTrees to;
+  to.n_columns = blocks[0].n_columns;
+  to.n_outputs = blocks[0].n_outputs;
+  for (const ValueTreesView& trees : blocks) {
+    const size_t n_before = to.leaf_value.size() / to.n_outputs;
+    require(n_before + trees.leaf_value.size / trees.n_outputs <= UINT32_MAX,
+            "trees: too many leaves in one block");
+    to.leaf_value.insert(to.leaf_value.end(), trees.leaf_value.begin(), trees.leaf_value.end());
+    const auto new_payload = [n_before](uint32_t payload) {
+      return static_cast<uint32_t>(n_before + payload);
+    };
+    append_nodes(trees, new_payload, to, interrupt);
+  }
+  to.shrink();
+  return to;
+}
+
 // Adds the values of a leaf to out.
 inline void add_leaf(const ValueTreesView& trees, uint64_t leaf, double* out) {
   const double* values = trees.values(leaf);
