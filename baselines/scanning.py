@@ -366,7 +366,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
                 f"X must have samples whose shape begins with {self.grid_}, as in fit, or be a "
                 f"table of {self.n_features_in_} columns; got samples of shape {sample_shape}"
             )
-        codes = self._binner.encode(_cells(X, self.grid_)).codes
+        codes = self._binner.encode(_cells(X, self.grid_), n_jobs=self.n_jobs).codes
         warn_of_seen(codes, self._seen)
         codes = codes.reshape(len(X), *self.grid_, -1)
         features = np.empty((len(X), self._n_features_out), np.float32)

@@ -18,9 +18,10 @@ class DriftCommand(Command):
     """``mddf drift``."""
 
     description = """\
-Compare the rows of a table with the training rows of a model: the population
-stability index (PSI) of each column, and its shares of missing cells and unknown
-categories. Below 0.1 a column is stable; from 0.25 on, it has drifted.
+Compare the rows of a table with the training rows of a model: the size of the
+change of each column (population stability index, PSI), a p-value, and its shares
+of missing cells, unknown categories and infinite values. A column has drifted if
+the p-value is below 0.001 and the PSI is at least 0.02.
 """
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -50,7 +51,7 @@ categories. Below 0.1 a column is stable; from 0.25 on, it has drifted.
             reference = DriftReference.from_table(X_train)
         else:
             reference = DriftReference.from_json(stored.reference)
-        X, _ = rows.read_features(options.table, schema)
+        X, _ = rows.read_features(options.table, schema, allow_infinite=True)
         table = reference.compare(X)
         if options.out is None:
             print(table)

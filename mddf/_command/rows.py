@@ -188,11 +188,11 @@ def _check_classes(path: Path, target: str, y: np.ndarray) -> None:
 
 
 def read_features(
-    path: Path, schema: Schema, keep: Collection[str] = ()
+    path: Path, schema: Schema, keep: Collection[str] = (), *, allow_infinite: bool = False
 ) -> tuple[pd.DataFrame, Source]:
     """Read the features of rows to predict, and the cells of these and the kept columns."""
     source = read(path, schema.format, {*schema.names, *keep})
-    return _known_features(source, schema), source
+    return _known_features(source, schema, allow_infinite=allow_infinite), source
 
 
 def read_feature_blocks(
@@ -267,7 +267,9 @@ def read_test(
     return X, y
 
 
-def _known_features(source: Source, schema: Schema) -> pd.DataFrame:
+def _known_features(
+    source: Source, schema: Schema, *, allow_infinite: bool = False
+) -> pd.DataFrame:
     if missing := [name for name in schema.names if name not in source.names]:
         listed = ", ".join(map(visible, source.names))
         raise SystemExit(
@@ -275,4 +277,4 @@ def _known_features(source: Source, schema: Schema) -> pd.DataFrame:
             f"{nearest(missing[0], source.names)}"
         )
     with exit_on_table_errors():
-        return schema.features(source)
+        return schema.features(source, allow_infinite=allow_infinite)

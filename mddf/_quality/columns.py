@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from mddf._base.validation import naming
 from mddf._input.calendar import are_dates, array_microseconds, holds_dates, series_microseconds
+from mddf._input.cell_values import parsed_numbers, with_nan
 from mddf._input.date_columns import date_columns
 from mddf._input.frame import is_frame
 from mddf._input.reading import read_table, whole_frame
@@ -197,16 +198,23 @@ def names_of_columns(table: Table) -> list[str]:
     return [str(name) for name in names]
 
 
-def read_columns(table: Table) -> Iterator[DataColumn]:
+def with_infinities(X: Any) -> Any:
+    """Let an array with infinities be read cell by cell; other tables stay as they are."""
+    if isinstance(X, np.ndarray) and X.dtype.kind == "f" and np.isinf(X).any():
+        return X.astype(object)
+    return X
+
+
+def read_columns(table: Table, *, allow_infinite: bool = False) -> Iterator[DataColumn]:
     """Read one column after the other."""
     for c, name in enumerate(names_of_columns(table)):
-        yield read_column(table, c, name)
+        yield read_column(table, c, name, allow_infinite=allow_infinite)
 
 
-def read_column(table: Table, c: int, name: str) -> DataColumn:
+def read_column(table: Table, c: int, name: str, *, allow_infinite: bool = False) -> DataColumn:
     """Read a column of a table."""
     if table.numeric_types[c]:
-        return DataColumn(name, "number", _doubles(table, c))
+        return DataColumn(name, "number", _doubles(table, c, allow_infinite=allow_infinite))
     native = getattr(table, "native", None)
     if native is not None:
         series = nw.from_native(native, eager_only=True)[:, c]
@@ -217,14 +225,20 @@ def read_column(table: Table, c: int, name: str) -> DataColumn:
         return DataColumn(name, "category", codes=np.full(table.shape[0], -1))
     if not column.is_categorical:
         if column.kind == "number":
-            return DataColumn(name, "number", _doubles(table, c))
+            return DataColumn(name, "number", _doubles(table, c, allow_infinite=allow_infinite))
         if are_dates(column.values):
             return DataColumn(name, "date", array_microseconds(column.values) / 1e6)
     return _categories(column, name)
 
 
-def _doubles(table: Table, c: int) -> np.ndarray:
-    return np.asarray(table.numbers([c])[:, 0], dtype=np.float64)
+def _doubles(table: Table, c: int, *, allow_infinite: bool) -> np.ndarray:
+    try:
+        return np.asarray(table.numbers([c])[:, 0], dtype=np.float64)
+    except ValueError:
+        if not allow_infinite:
+            raise
+        column = table.column(c)
+        return parsed_numbers(with_nan(column.values), column.place)
 
 
 def _categories(column: TableColumn, name: str) -> DataColumn:

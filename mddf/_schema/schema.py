@@ -56,10 +56,11 @@ class Schema:
             _format_from_state(state["format"]),
         )
 
-    def features(self, source: Source) -> pandas.DataFrame:
+    def features(self, source: Source, *, allow_infinite: bool = False) -> pandas.DataFrame:
         """Make a data frame of the features: categories, dates, and doubles for other columns.
 
-        A TableError names the place of a missing column or unusable cell.
+        A TableError names the place of a missing column or unusable cell. Infinite numbers are
+        unusable unless `allow_infinite` is true.
         """
         import pandas as pd
 
@@ -76,7 +77,10 @@ class Schema:
             elif column.kind == "category":
                 features[column.name] = _category_cells(source, column, self.format)
             else:
-                features[column.name] = _number_cells(source, column, self.format)
+                numbers = _number_cells(source, column, self.format)
+                if not allow_infinite:
+                    _refuse_infinite(source, column.name, numbers)
+                features[column.name] = numbers
         if equal := elapsed.keys() & features.keys():
             raise TableError(
                 f"{source.path} must not have a column {min(equal)!r}, which is the name of the "
@@ -98,6 +102,7 @@ class Schema:
         if integers is not None:
             return integers.to_numpy(zero_copy_only=False)
         numbers = _number_cells(source, self.target, self.format)
+        _refuse_infinite(source, self.target.name, numbers)
         return numbers.astype(bool) if self.target.kind == "boolean" else numbers
 
 
@@ -187,13 +192,17 @@ def _number_cells(source: Source, column: ColumnDescription, form: Format) -> np
     if form.missing and cells.is_text(values):
         # A cell may be "-999.0" where the mark is "-999".
         numbers = cells.without_missing(numbers, form)
-    doubles = numbers.to_numpy(zero_copy_only=False).astype(float)
-    if np.isinf(doubles).any():
-        row = int(np.isinf(doubles).argmax())
-        raise TableError(
-            f"{source.place(row)}: column {column.name!r} must be finite, got {doubles[row]}"
-        )
+    doubles: np.ndarray = numbers.to_numpy(zero_copy_only=False).astype(float)
     return doubles
+
+
+def _refuse_infinite(source: Source, name: str, numbers: np.ndarray) -> None:
+    is_infinite = np.isinf(numbers)
+    if is_infinite.any():
+        row = int(is_infinite.argmax())
+        raise TableError(
+            f"{source.place(row)}: column {name!r} must be finite, got {numbers[row]}"
+        )
 
 
 def _category_cells(source: Source, column: ColumnDescription, form: Format) -> pandas.Categorical:

@@ -148,14 +148,17 @@ def test_bad_options(folder, arguments, message, capsys):
 
 def test_drift_and_the_card(folder, capsys):
     run("drift", "claims.mddf", "claims.csv", "--fail")
-    assert re.search(r"amount +0 +stable", capsys.readouterr().out)
+    assert re.search(r"amount +0 +1 +stable", capsys.readouterr().out)
     table = pd.read_csv("claims.csv")
-    table.assign(amount=table["amount"] + 3).to_csv("later.csv", index=False)
+    table = table.assign(amount=table["amount"] + 3)
+    table.loc[7, "amount"] = np.inf
+    table.to_csv("later.csv", index=False)
     with pytest.raises(SystemExit) as ended:
         run("drift", "claims.mddf", "later.csv", "--fail", "--out", "drift.csv")
     assert ended.value.code == 3
     drift = pd.read_csv("drift.csv")
     assert drift["column"][0] == "amount"
+    assert drift["infinite"][0] == 1 / len(table)
     assert drift["verdict"].tolist() == ["drift"] + ["stable"] * (len(drift) - 1)
     run("drift", "claims.mddf", "later.csv", "--train", "later.csv", "--fail")
     capsys.readouterr()

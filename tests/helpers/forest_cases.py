@@ -30,7 +30,7 @@ ASKED = {"held_out", "importances"}
 
 def codes_of(forest, X):
     """The codes of the rows of X that the trees of a forest use."""
-    return forest._fitted.encode(forest._read_new_rows(X)).all_rows().codes
+    return forest._fitted.encode(forest._read_new_rows(X), None).all_rows().codes
 
 
 @dataclass

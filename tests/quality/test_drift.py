@@ -30,10 +30,54 @@ def table(n, seed=0):
 @pytest.mark.parametrize("n", [5, 50, 1000])
 def test_rows_of_the_same_kind_do_not_drift(n):
     n_alarms = 0
-    for seed in range(20):
-        verdicts = [row.verdict for row in drift(table(500), table(n, seed + 1))]
-        n_alarms += sum(verdict != "stable" for verdict in verdicts)
-    assert n_alarms <= 2  # of 100
+    for seed in range(30):
+        X, later = table(500, 2 * seed), table(n, 2 * seed + 1)
+        for rows, first in ((X, 0), (later, 10**6)):
+            rng = np.random.default_rng(seed + first)
+            rows["key"] = [f"key {number}" for number in rng.integers(0, 10**9, len(rows))]
+            rows["hundred"] = rng.integers(0, 100, len(rows)).astype(str)
+            rows["rare"] = rng.random(len(rows)) < 0.003
+        n_alarms += any(row.verdict != "stable" for row in drift(X, later))
+    assert n_alarms == 0
+
+
+@pytest.mark.parametrize("n", [2000, 20_000])
+def test_moderate_drift_of_many_rows_is_found(n):
+    rng = np.random.default_rng(0)
+    X, later = (
+        pd.DataFrame(
+            {
+                "shifted": rng.normal(shift, 1, n),
+                "larger": factor * np.exp(1.5 * rng.normal(size=n)),
+                "flag": rng.random(n) < share,
+                "text": np.where(rng.random(n) < share, "yes", "no"),
+                "same": rng.normal(size=n),
+            }
+        )
+        for shift, factor, share in ((0, 1, 0.2), (0.3, 1.5, 0.4))
+    )
+    assert sorted(drift(X, later).drifted) == ["flag", "larger", "shifted", "text"]
+    little = X.assign(shifted=X["shifted"] + 0.1)
+    verdicts = {row.column: row.verdict for row in drift(X, little)}
+    assert verdicts["shifted"] == ("some drift" if n == 20_000 else "stable")
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "array", "float32"])
+def test_infinite_values_are_drift(kind):
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    later = X.copy()
+    later[3, 1] = np.inf
+    later[4, 1] = -np.inf
+    if kind in ("pandas", "polars"):
+        X, later = (pd.DataFrame(rows, columns=["a", "b"]) for rows in (X, later))
+    if kind == "polars":
+        X, later = pl.from_pandas(X), pl.from_pandas(later)
+    if kind == "float32":
+        X, later = X.astype(np.float32), later.astype(np.float32)
+    bad, good = drift(X, later)
+    assert (bad.verdict, bad.infinite, bad.missing) == ("drift", 0.01, 0)
+    assert (good.verdict, good.infinite) == ("stable", 0)
+    assert {row.verdict for row in drift(later, later)} == {"stable"}
 
 
 def test_each_kind_of_drift_is_found():
@@ -66,29 +110,15 @@ def test_the_index_is_the_formula(train, later):
     (row,) = drift(
         pd.DataFrame({"x": train}, dtype=object), pd.DataFrame({"x": later}, dtype=object)
     )
-    known = {value for value in train if value is not None}
-    frequent = {value for value in known if train.count(value) > 1}
-    bins = [*sorted(frequent), "rarer", "unknown", "missing"]
-
-    def bin_of(value):
-        if value is None:
-            return "missing"
-        return value if value in frequent else "rarer" if value in known else "unknown"
-
-    n_later = [sum(bin_of(v) == name for v in later) for name in bins]
-    n_train = [sum(bin_of(v) == name for v in train) for name in bins]
-    # A value that one training row has stands for a value that is not known.
-    n_moved = min(n_train[-3], round(len(train) * n_later[-2] / len(later)))
-    n_train[-3] -= n_moved
-    n_train[-2] += n_moved
-    counts = [pair for pair in zip(n_train, n_later, strict=True) if sum(pair)]
+    bins = {*train, *later}
+    counts = [(sum(v == value for v in train), sum(v == value for v in later)) for value in bins]
     psi = 0.0
     for trained, seen_later in counts:
         p = (trained + 0.5) / (len(train) + 0.5 * len(counts))
         q = (seen_later + 0.5) / (len(later) + 0.5 * len(counts))
         psi += (q - p) * math.log(q / p)
     assert row.psi == pytest.approx(psi, abs=1e-12)
-    assert row.unknown == np.mean([bin_of(v) == "unknown" for v in later])
+    assert row.unknown == np.mean([v is not None and v not in train for v in later])
 
 
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=40))
@@ -111,7 +141,8 @@ def test_a_summary_is_small_and_gives_the_same_table():
     assert str(reference.compare(reordered)) == str(drift(X, later))
     assert str(reference.compare(pl.from_pandas(later))) == str(drift(X, later))
     assert list(drift(X, later).to_frame()) == [
-        "column", "psi", "verdict", "missing_in_training", "missing", "unknown",
+        "column", "psi", "p_value", "verdict",
+        "missing_in_training", "missing", "unknown", "infinite",
     ]  # fmt: skip
 
 
