@@ -47,7 +47,7 @@ the p-value is below 0.001 and the PSI is at least 0.02.
         stored = files.read_model(options.model)
         schema = table_options.schema_for(options, stored.schema)
         if options.train is not None:
-            X_train, _ = rows.read_features(options.train, schema)
+            X_train, _ = rows.read_features(options.train, schema, allow_infinite=True)
             reference = DriftReference.from_table(X_train)
         else:
             reference = DriftReference.from_json(stored.reference)
