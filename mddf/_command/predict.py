@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -25,6 +25,22 @@ if TYPE_CHECKING:
 def _threshold(text: str) -> float | str:
     """Parse a probability or the word "best"."""
     return text if text == "best" else estimators.fraction(text)
+
+
+class OutputColumn(NamedTuple):
+    """A column of the output by its name, and what it holds: see `--columns`."""
+
+    name: str
+    content: str
+
+
+def _output_column(text: str) -> OutputColumn:
+    """Parse a column of the output, such as target=prob:bad."""
+    name, sign, content = text.partition("=")
+    column = OutputColumn(name, content if sign else name)
+    if not column.name or not column.content:
+        raise argparse.ArgumentTypeError(f"must be COLUMN or NAME=COLUMN, got {text!r}")
+    return column
 
 
 class PredictCommand(Command):
@@ -51,6 +67,11 @@ are ignored.
             help="columns of the table to copy unchanged into the output, such as its key",
         )  # fmt: skip
         parser.add_argument(
+            "--columns", nargs="+", default=[], type=_output_column, metavar="[NAME=]COLUMN",
+            help="write these columns and no others, perhaps by other names: columns of the "
+            "table, prediction, prob:CLASS, low and high, such as id target=prob:bad",
+        )  # fmt: skip
+        parser.add_argument(
             "--threshold", type=_threshold, metavar="PROBABILITY",
             help="probability from which the positive class is predicted, or best: the threshold "
             "in the report of the fit (two classes; default: the more likely class)",
@@ -68,6 +89,8 @@ are ignored.
         """Read the model and the table, predict, write."""
         if options.out is not None:
             files.check_output("--out", options.out, files.TABLES, options.overwrite)
+        if options.columns and options.keep:
+            raise SystemExit("--columns and --keep cannot be used together")
         stored = files.read_model(options.model)
         decision = _decision_of_options(options, stored)
         tables = predicted_blocks(
@@ -75,6 +98,7 @@ are ignored.
             options.table,
             table_options.schema_for(options, stored.schema),
             options.keep,
+            options.columns,
             coverage=options.interval,
             decision=decision,
         )
@@ -94,17 +118,46 @@ def predicted_blocks(
     table: Path,
     schema: Schema,
     keep: Sequence[str],
+    columns: Sequence[OutputColumn],
     *,
     coverage: float | None,
     decision: Decision | None,
 ) -> Iterator[pd.DataFrame]:
-    """Predictions of the blocks of a table, in their order, so that any table fits in memory."""
+    """Predictions of the blocks of a table, in their order, so that any table fits in memory.
+
+    They have either the columns to keep in front, or the `columns` and no others.
+    """
     column = f"predicted {schema.target.name}"
-    for X, source in rows.read_feature_blocks(table, schema, keep):
+    predicted = _predicted_columns(model, column, coverage)
+    copied = [content for _, content in columns if content not in predicted]
+    for X, source in rows.read_feature_blocks(table, schema, [*keep, *copied]):
         rows.check_names(f"--keep must be a column of {table}:", keep, source.names)
+        rows.check_names(
+            f"--columns must be {', '.join(predicted)} or a column of {table}:",
+            copied,
+            source.names,
+        )
         block = predictions(model, X, column, coverage=coverage, decision=decision)
+        if columns:
+            whole, block = block, block[[]]
+            for position, (name, content) in enumerate(columns):
+                if content in predicted:
+                    cells = whole[predicted[content]]
+                    block.insert(position, name, cells, allow_duplicates=True)
+                else:
+                    rows.insert_column(block, position, name, source.cells[content])
         rows.insert_cells(block, source, keep)
         yield block
+
+
+def _predicted_columns(
+    model: BaseEstimator, column: str, coverage: float | None
+) -> dict[str, str]:
+    """Columns of `predictions` by their names in `--columns`."""
+    names = {"prediction": column}
+    if is_classifier(model):
+        return names | {f"prob:{label}": f"p({label})" for label in model.classes_}
+    return names if coverage is None else names | {"low": "low", "high": "high"}
 
 
 def _decision_of_options(

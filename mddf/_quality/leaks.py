@@ -267,7 +267,8 @@ def _has_enough(rows: np.ndarray, target: CheckedTarget) -> bool:
     """Whether some rows have several labels that are too frequent for a coincidence."""
     if np.count_nonzero(rows) < _MIN_ROWS:
         return False
-    counts = target.n_independent(target.codes[rows])
+    chosen = target.take(rows)
+    counts = chosen.n_independent(chosen.codes)
     return log_chance(counts[counts > 0]) <= LOG_CHANCE
 
 

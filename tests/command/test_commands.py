@@ -126,6 +126,12 @@ def test_classes_from_the_fit_to_an_explanation(folder, capsys):
     table = pd.read_csv("wine.csv")
     assert (result["predicted kind"] == table["kind"]).mean() > 0.9
     assert np.allclose(result.filter(like="p(").sum(axis=1), 1)
+    run("predict", "wine.mddf", "wine.csv", "--columns", "Id=day", "Red=prob:red", "prediction",
+        "--out", "submission.csv")  # fmt: skip
+    submission = pd.read_csv("submission.csv")
+    assert list(submission) == ["Id", "Red", "prediction"]
+    np.testing.assert_array_equal(submission["Red"], result["p(red)"])
+    assert (submission["Id"] == table["day"]).all()
     run("explain", "wine.mddf", "wine.csv", "--rows", 2, "--n-background", 20, "--out", "why.csv")
     why = pd.read_csv("why.csv")
     parts = why.drop(columns=["predicted", "explained", "base"])

@@ -223,6 +223,8 @@ def test_groups_are_not_divided():
     X = pd.DataFrame({"birth": rng.normal(size=30)[group], "x": rng.normal(size=240)})
     assert ("birth", "predicts the target nearly alone") in kinds(check(X, y))
     assert kinds(check(X, y, groups=group)) == set()
+    X.loc[::2, "x"] = np.nan
+    assert kinds(check(X, y, groups=group)) == set()
     X["flag"] = np.where(y, "a", "b")
     assert kinds(check(X, y, groups=[f"p{k}" for k in group])) == {("flag", "equals the target")}
 
