@@ -22,7 +22,8 @@ class CardCommand(Command):
     description = """\
 Write a model card in Markdown: what the model predicts, from which columns, how good
 it was on held-out rows, and what the checks of the data found. Parts that only
-people know are left to fill in.
+people know are left to fill in. --methods writes the paragraph for the methods
+section of a paper.
 """
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -33,6 +34,9 @@ people know are left to fill in.
         parser.add_argument(
             "--purpose", metavar="TEXT", help="what the model is for, and what it is not for"
         )
+        parser.add_argument(
+            "--methods", action="store_true", help="write a paragraph on the methods of a study"
+        )
         parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
 
     def run(self, options: argparse.Namespace) -> None:
@@ -40,12 +44,16 @@ people know are left to fill in.
         if options.out is not None:
             files.check_output("--out", options.out, (".md",), options.overwrite)
         stored = files.read_model(options.model)
-        text = "\n".join(_lines(stored, options.model, options.purpose or _TO_FILL_IN)) + "\n"
+        if options.methods:
+            text = " ".join(_methods(stored)) + "\n"
+        else:
+            text = "\n".join(_lines(stored, options.model, options.purpose or _TO_FILL_IN)) + "\n"
         if options.out is None:
             print(text, end="")
         else:
             files.write_text(options.out, text)
-            print(f"{options.out}: card of {options.model}")
+            kind = "methods" if options.methods else "card"
+            print(f"{options.out}: {kind} of {options.model}")
 
 
 command = CardCommand()
@@ -67,7 +75,7 @@ def _lines(stored: files.StoredModel, path: Path, purpose: str) -> Iterator[str]
     yield from ("", "## Scores", "")
     yield (
         f"Of a model that was fitted to {facts['n_train']} rows, on {facts['held_out']}. "
-        "Intervals are bootstrap intervals."
+        f"Intervals are bootstrap intervals, which draw {facts['drawn_units']}."
     )
     yield from ("", *_table(facts["scores"]))
     if facts["threshold"] is not None:
@@ -87,6 +95,54 @@ def _lines(stored: files.StoredModel, path: Path, purpose: str) -> Iterator[str]
     yield from ("```", "", "## Settings and versions", "")
     yield f"{', '.join(map(_escaped, facts['settings']))}; all other parameters at their defaults."
     yield f"{facts['versions']}."
+
+
+def _methods(stored: files.StoredModel) -> Iterator[str]:
+    """Sentences for the methods section of a paper."""
+    facts = stored.facts
+    name = type(stored.model).__name__
+    target = facts["target"]
+    if facts["classes"]:
+        target += f" (classes: {', '.join(facts['classes'])})"
+    yield (
+        f"We predicted {target} from {len(stored.schema.columns)} variables of {facts['n_rows']} "
+        f"observations by the {name} of {facts['versions']}, with "
+        f"{', '.join(facts['settings'])} and all other parameters at their defaults."
+    )
+    if members := _weights_of_members(stored.model):
+        yield (
+            "Its prediction is a weighted average of these models, with weights of least loss of "
+            f"out-of-fold predictions: {members}."
+        )
+    missing = [row for row in facts["columns"] if row["missing"] != "0.0 %"]
+    shares = ", ".join(f"{row['column']} {row['missing']}" for row in missing)
+    yield (
+        f"Values were missing in {shares}, and none were imputed beforehand."
+        if missing
+        else "No values were missing."
+    )
+    yield (
+        f"Performance was estimated on {facts['held_out']}, by models that were fitted to "
+        f"{facts['n_train']} observations each, with 95 % bootstrap intervals that draw "
+        f"{facts['drawn_units']}:"
+    )
+    scores = (
+        f"{row['score']} {row['model']:.3g} ({row['95 % interval']}; without features "
+        f"{row['without features']:.3g})"
+        for row in facts["scores"]
+        if row["model"] is not None and row["without features"] is not None
+    )
+    yield "; ".join(scores) + "."
+    yield "The final model was fitted to all observations with the same settings."
+
+
+def _weights_of_members(model: Any) -> str:
+    """Members of a deep forest with a weight of at least 0.005, the largest first."""
+    board = [row for row in getattr(model, "leaderboard_", []) if row["weight"] >= 0.005]
+    board.sort(key=lambda row: -row["weight"])
+    return ", ".join(
+        f"{row['member']} (layer {row['layer']}, {row['weight']:.2f})" for row in board
+    )
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -164,6 +164,7 @@ def facts(fit: EvaluatedFit) -> dict[str, Any]:
         "n_rows": len(fit.X),
         "n_train": len(fit.train.y),
         "held_out": fit.held_out.description,
+        "drawn_units": fit.held_out.drawn_units,
         "classes": [] if fit.classes is None else [str(label) for label in fit.classes],
         "positive": "" if fit.decision is None else str(fit.positive),
         "threshold": None if fit.decision is None else fit.decision.threshold,

@@ -168,6 +168,11 @@ def test_drift_and_the_card(folder, capsys):
                  "| average precision |", "F1 is best", "## Limitations",
                  "mddf predict claims.mddf", "n\\_estimators=5"):  # fmt: skip
         assert part in text
+    run("card", "claims.mddf", "--methods")
+    (text,) = capsys.readouterr().out.splitlines()
+    for part in ("of 500 observations by the DeepForestClassifier", "n_estimators=5", "(layer 1, ",
+                 "held-out rows", "average precision 0."):  # fmt: skip
+        assert part in text
     run("card", "claims.mddf", "--out", "README.md")
     with pytest.raises(SystemExit, match="--overwrite"):
         run("card", "claims.mddf", "--out", "README.md")
