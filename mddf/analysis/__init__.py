@@ -1,9 +1,14 @@
-"""Margins of classifiers, the bounds that follow from them, and comparisons over data sets."""
+"""Margins of classifiers, the bounds that follow from them, and comparisons over data sets.
+
+A ValueError that names the parameter refuses numbers that are out of range or not finite, and
+shapes that do not fit.
+"""
 
 from mddf._base.serialization import publish
 from mddf.analysis._bounds import (
-    adaboost_training_bounds,
     deepboost_bound,
+    drawn_vote_bound,
+    empirical_bernstein_deviation,
     finite_class_margin_bound,
     log_n_trees,
     margin_distribution_bound,
@@ -27,7 +32,6 @@ from mddf.analysis._complexity import (
     rademacher_complexity,
     tree_rademacher_complexity,
 )
-from mddf.analysis._deviations import drawn_vote_bound, empirical_bernstein_deviation
 from mddf.analysis._diversity import (
     Diversity,
     ErrorAmbiguity,
@@ -43,7 +47,11 @@ from mddf.analysis._significance import (
     probability_better,
 )
 from mddf.analysis._thresholds import Threshold, choose_threshold
-from mddf.analysis._training_bounds import margin_error_training_bound, quadboost_training_bounds
+from mddf.analysis._training_bounds import (
+    adaboost_training_bounds,
+    margin_error_training_bound,
+    quadboost_training_bounds,
+)
 
 __all__ = [
     "BandMarginLoss",

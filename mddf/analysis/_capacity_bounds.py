@@ -31,11 +31,6 @@ def massart_complexity(n_hypotheses: float, n_samples: int, norm: float = 1.0) -
     float
         The bound.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-
     Notes
     -----
     C. Zhang, "CSC 665: Boosting", lecture notes, 2019, states the lemma without the factor 2 under
@@ -72,11 +67,6 @@ def vote_complexity(complexity: float, n_learners: int, p: float = 1.0) -> float
     -------
     float
         The complexity.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
 
     Examples
     --------
@@ -131,11 +121,6 @@ def rademacher_margin_bound(
     -------
     float
         The bound, possibly above 1.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
 
     Notes
     -----
@@ -195,11 +180,6 @@ def vc_bound(error: float, n_samples: int, vc_dimension: float, delta: float = 0
     float
         The bound, possibly above 1.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
     Examples
     --------
     >>> from mddf.analysis import vc_bound
@@ -235,11 +215,6 @@ def tree_vc_dimension(n_nodes: int, n_features: int) -> float:
     float
         The bound.
 
-    Raises
-    ------
-    ValueError
-        If a number is too small.
-
     Examples
     --------
     >>> from mddf.analysis import tree_vc_dimension
@@ -268,11 +243,6 @@ def vote_vc_dimension(n_rounds: int, vc_dimension: float) -> float:
     -------
     float
         The bound.
-
-    Raises
-    ------
-    ValueError
-        If a number is too small.
 
     Notes
     -----
@@ -329,11 +299,6 @@ def l1_linf_margin_bound(
     -------
     float
         The bound, possibly above 1.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
 
     See Also
     --------
@@ -393,11 +358,6 @@ def l2_l2_margin_bound(
     -------
     float
         The bound, possibly above 1.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
 
     See Also
     --------

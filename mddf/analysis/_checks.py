@@ -58,11 +58,26 @@ def finite_vector(name: str, values: ArrayLike, least: float = -np.inf) -> NDArr
     return array
 
 
-def checked_margins(margins: ArrayLike, rho: float, delta: float) -> NDArray[np.float64]:
-    """Convert the margins of a bound to a vector, and check its other parameters."""
+def some_margins(margins: ArrayLike) -> NDArray[np.float64]:
+    """Convert margins to a vector with at least one entry."""
     sample = finite_vector("margins", margins)
     if len(sample) == 0:
         raise ValueError("margins must have at least one entry; got none")
+    return sample
+
+
+def margins_of_vote(margins: ArrayLike) -> NDArray[np.float64]:
+    """Convert margins to a vector, and refuse margins outside [-1, 1]."""
+    sample = some_margins(margins)
+    largest = float(np.abs(sample).max())
+    if largest > 1 + 1e-9:
+        raise ValueError(f"margins must lie in [-1, 1]; got one of size {largest!r}")
+    return sample
+
+
+def checked_margins(margins: ArrayLike, rho: float, delta: float) -> NDArray[np.float64]:
+    """Convert the margins of a bound to a vector, and check its other parameters."""
+    sample = some_margins(margins)
     check_number("rho", rho, 0, above=True)
     check_delta(delta)
     return sample

@@ -80,12 +80,6 @@ def rademacher_complexity(
     ComplexityEstimate
         The value with its standard error.
 
-    Raises
-    ------
-    ValueError
-        If the values are not a finite matrix with at least one entry, or `n_draws` is out of
-        range.
-
     Examples
     --------
     >>> from mddf.analysis import rademacher_complexity
@@ -142,11 +136,6 @@ def tree_rademacher_complexity(
     ComplexityEstimate
         The value with its standard error.
 
-    Raises
-    ------
-    ValueError
-        If X is not a finite matrix with at least one entry, or a parameter is out of range.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -202,11 +191,6 @@ def leaf_rademacher_complexity(
     -------
     ComplexityEstimate
         The value with its standard error.
-
-    Raises
-    ------
-    ValueError
-        If leaves are not a matrix with at least one entry, or `n_draws` is out of range.
 
     See Also
     --------
@@ -268,11 +252,6 @@ def partition_complexity(leaves: ArrayLike) -> NDArray[np.float64]:
         1 for a tree with a leaf for each sample. Their maximum is a lower bound for
         :func:`leaf_rademacher_complexity`.
 
-    Raises
-    ------
-    ValueError
-        If leaves are not a matrix with at least one entry.
-
     Examples
     --------
     >>> from mddf.analysis import partition_complexity
@@ -300,11 +279,6 @@ def kernel_rademacher_bounds(kernel: ArrayLike) -> tuple[float, float]:
     -------
     lower, upper : float
         Both bounds.
-
-    Raises
-    ------
-    ValueError
-        If the kernel is not a finite square matrix with a diagonal of at least 0.
 
     Examples
     --------

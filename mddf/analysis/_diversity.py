@@ -80,11 +80,6 @@ def error_ambiguity(
     ErrorAmbiguity
         The three terms, and both parts by member.
 
-    Raises
-    ------
-    ValueError
-        If values are not finite, or shapes or weights do not fit.
-
     See Also
     --------
     layer_diversity : The decomposition for every layer of a fitted model.
@@ -219,11 +214,6 @@ def diversity(
     Diversity
         Error-ambiguity decomposition and diversity measures.
 
-    Raises
-    ------
-    ValueError
-        If values are not finite, or shapes, labels or weights do not fit.
-
     Notes
     -----
     With L members and mean accuracy p, the Kohavi-Wolpert variance is (L - 1) / (2 L) times the
@@ -261,16 +251,12 @@ def diversity(
     weight = _scaled_weights("sample_weight", sample_weight, n_samples)
     predicted = members.argmax(axis=2)
     is_right = (predicted == codes).astype(np.float64)
-    pairs = _PairTable.from_correctness(is_right, weight)
     return Diversity(
         decomposition=error_ambiguity(members, np.eye(n_classes)[codes], sample_weight=weight),
         accuracy=float(weight @ (members.mean(axis=0).argmax(axis=1) == codes)),
         member_accuracy=is_right @ weight,
         disagreement=_mean_disagreement(predicted, weight),
-        oracle_disagreement=_mean_of_defined(pairs.first_only + pairs.second_only),
-        double_fault=_mean_of_defined(pairs.neither),
-        q_statistic=_mean_of_defined(pairs.q_statistics()),
-        correlation=_mean_of_defined(pairs.correlations()),
+        **_pair_measures(is_right, weight),
         kappa=_kappa(is_right, weight),
         kohavi_wolpert_variance=_kohavi_wolpert_variance(is_right, weight),
         entropy=_entropy(is_right, weight),
@@ -370,47 +356,32 @@ def _layer_vectors(model: Any, X: Any, n_jobs: int | None) -> list[NDArray[np.fl
     return [vectors.transpose(1, 0, 2) for vectors in by_row]
 
 
-@dataclass(frozen=True)
-class _PairTable:
-    """Shares of samples about which the members of each pair are right, shape (n_pairs,)."""
-
-    both: NDArray[np.float64]
-    first_only: NDArray[np.float64]
-    second_only: NDArray[np.float64]
-    neither: NDArray[np.float64]
-
-    @classmethod
-    def from_correctness(
-        cls, is_right: NDArray[np.float64], weight: NDArray[np.float64]
-    ) -> _PairTable:
-        first, second = np.triu_indices(len(is_right), k=1)
-        both = ((is_right * weight) @ is_right.T)[first, second]
-        accuracy = is_right @ weight
-        first_only = accuracy[first] - both
-        second_only = accuracy[second] - both
-        neither = 1 - both - first_only - second_only
-        # Differences of shares that are equal are rounding errors, which ratios would magnify.
-        return cls(
-            *(
-                np.where(share > _ROUNDING, share, 0.0)
-                for share in (both, first_only, second_only, neither)
-            )
-        )
-
-    def q_statistics(self) -> NDArray[np.float64]:
-        """Yule's Q of each pair; NaN where it is 0 / 0."""
-        same = self.both * self.neither
-        different = self.first_only * self.second_only
-        return _ratio(same - different, same + different)
-
-    def correlations(self) -> NDArray[np.float64]:
-        """Correlation of being right, of each pair; NaN where a member is constant."""
-        first = self.both + self.first_only
-        second = self.both + self.second_only
-        scale = np.sqrt(
-            first * (self.second_only + self.neither) * second * (self.first_only + self.neither)
-        )
-        return _ratio(self.both * self.neither - self.first_only * self.second_only, scale)
+def _pair_measures(is_right: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[str, float]:
+    """Measures that are means over pairs of members, by their names in `Diversity`."""
+    # Shares of samples about which the members of each pair are right.
+    first, second = np.triu_indices(len(is_right), k=1)
+    both = ((is_right * weight) @ is_right.T)[first, second]
+    accuracy = is_right @ weight
+    first_only = accuracy[first] - both
+    second_only = accuracy[second] - both
+    neither = 1 - both - first_only - second_only
+    # Differences of shares that are equal are rounding errors, which ratios would magnify.
+    both, first_only, second_only, neither = (
+        np.where(share > _ROUNDING, share, 0.0)
+        for share in (both, first_only, second_only, neither)
+    )
+    same = both * neither
+    different = first_only * second_only
+    scale = np.sqrt(
+        (both + first_only) * (second_only + neither)
+        * (both + second_only) * (first_only + neither)
+    )  # fmt: skip
+    return {
+        "oracle_disagreement": _mean_of_defined(first_only + second_only),
+        "double_fault": _mean_of_defined(neither),
+        "q_statistic": _mean_of_defined(_ratio(same - different, same + different)),
+        "correlation": _mean_of_defined(_ratio(same - different, scale)),
+    }
 
 
 def _mean_disagreement(predicted: NDArray[np.int64], weight: NDArray[np.float64]) -> float:

@@ -36,11 +36,6 @@ class BandMarginLoss:
     mu : float, default=0.1
         Weight of the losses above the band, in (0, 1].
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
     Notes
     -----
     Margins of a cascade are at most 1, where the upper branch is never reached: the band then
@@ -241,11 +236,6 @@ def odm_objective(
     value : float
     gradient : array of shape (n_features,)
         As ``scipy.optimize.minimize(jac=True)`` takes them.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range or shapes do not fit.
 
     Notes
     -----

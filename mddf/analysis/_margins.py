@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples
 from mddf._base.messages import short
 from mddf._layers.margin_loss import class_margins
 from mddf._targets.target_validation import known_labels
-from mddf.analysis._checks import finite_vector, weight_shares
+from mddf.analysis._checks import some_margins, weight_shares
 
 # Errors of cumulative weights are far below this.
 _ROUNDING = 1e-12
@@ -195,20 +195,13 @@ def margin_report(margins: ArrayLike, sample_weight: ArrayLike | None = None) ->
     MarginReport
         Mean, standard deviation, their ratio, quantiles, cumulative shares.
 
-    Raises
-    ------
-    ValueError
-        If margins are empty or not finite, or the weights do not fit.
-
     Examples
     --------
     >>> report = margin_report([-0.5, 0.25, 0.5, 0.75])
     >>> report.mean, report.error
     (0.25, 0.25)
     """
-    values = finite_vector("margins", margins)
-    if len(values) == 0:
-        raise ValueError("margins must have at least one entry; got none")
+    values = some_margins(margins)
     weights = weight_shares(sample_weight, len(values), "margins")
     has_weight = weights > 0
     values = values[has_weight]

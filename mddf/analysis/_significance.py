@@ -23,11 +23,6 @@ def discordant_counts(y: ArrayLike, first: ArrayLike, second: ArrayLike) -> tupl
     first_only, second_only : int
         Rows that only the first, or only the second, algorithm predicts right.
 
-    Raises
-    ------
-    ValueError
-        If the arrays are not 1-d and of the same length.
-
     Examples
     --------
     >>> discordant_counts([0, 0, 1, 1], first=[0, 0, 1, 0], second=[0, 1, 0, 1])
@@ -65,11 +60,6 @@ def probability_better(first_only: ArrayLike, second_only: ArrayLike) -> NDArray
     array
         Of the same shape, in [0, 1].
 
-    Raises
-    ------
-    ValueError
-        If the shapes differ, or a count is negative or not finite.
-
     Examples
     --------
     >>> probability_better([9, 5], [2, 5]).round(3)
@@ -99,11 +89,6 @@ def poisson_binomial_test(first_only: ArrayLike, second_only: ArrayLike) -> floa
     -------
     float
         Above 1/2 in favour of the first.
-
-    Raises
-    ------
-    ValueError
-        If the counts are not 1-d, of one length and not empty, or one is negative or not finite.
 
     Examples
     --------

@@ -12,6 +12,63 @@ from mddf._base.validation import naming
 from mddf.analysis._checks import finite_vector
 
 
+def adaboost_training_bounds(
+    weighted_error: ArrayLike | Mapping[str, ArrayLike],
+) -> tuple[float, float]:
+    """Compute two bounds on the training error of AdaBoost.
+
+    training error <= prod_t 2 sqrt(eps_t (1 - eps_t)) <= exp(-2 sum_t (1/2 - eps_t)^2). The
+    product equals the mean of exp(-y f), unless the last learner has no error; the mean is then
+    smaller.
+
+    Parameters
+    ----------
+    weighted_error : array-like of shape (n_rounds,), or a history
+        eps_t of every round, in [0, 1]; ``history_`` or ``history_["weighted_error"]`` of an
+        AdaBoost fitted to two classes. A history of another algorithm is refused: its rounds
+        minimise another objective, and their errors bound nothing. An array does not tell which
+        algorithm it comes from. With more than two classes, a history has a row for each class
+        against the rest, with NaN after the last round of that class: pass the entries of one
+        row that are not NaN.
+
+    Returns
+    -------
+    product, exponential : float
+        Both bounds; 1 without a round.
+
+    Examples
+    --------
+    >>> product, exponential = adaboost_training_bounds([0.2, 0.125])
+    >>> round(product, 4), round(exponential, 4)
+    (0.5292, 0.6305)
+    """
+    if isinstance(weighted_error, Mapping):
+        weighted_error = _errors_of_adaboost(weighted_error)
+    with naming("weighted_error"):
+        error = np.asarray(weighted_error, dtype=np.float64)
+    if error.ndim != 1:
+        raise ValueError(
+            "weighted_error must be 1-d: with more than two classes, pass the row of one class; "
+            f"got shape {error.shape}"
+        )
+    wrong = error[~((error >= 0) & (error <= 1))]
+    if len(wrong):
+        hint = "; leave out the NaN after a class's last round" if np.isnan(wrong).any() else ""
+        raise ValueError(f"weighted_error must lie in [0, 1]{hint}; got {float(wrong[0])!r}")
+    product = np.prod(2 * np.sqrt(error * (1 - error)))
+    return float(product), float(np.exp(-2 * np.sum((0.5 - error) ** 2)))
+
+
+def _errors_of_adaboost(history: Mapping[str, ArrayLike]) -> ArrayLike:
+    """The errors of a history with the normalizers that only AdaBoost has."""
+    if not {"weighted_error", "normalizer"} <= history.keys():
+        raise ValueError(
+            "weighted_error must come from an AdaBoost: the bounds do not hold for other "
+            f"algorithms, got a history of {short(sorted(history))}"
+        )
+    return history["weighted_error"]
+
+
 def margin_error_training_bound(weighted_error: ArrayLike, rho: float) -> float:
     """Compute a bound on the share of training rows with a margin of at most rho.
 
@@ -38,11 +95,6 @@ def margin_error_training_bound(weighted_error: ArrayLike, rho: float) -> float:
     -------
     float
         The bound; 1 without a round.
-
-    Raises
-    ------
-    ValueError
-        If rho or an error is out of range.
 
     Examples
     --------
@@ -94,11 +146,6 @@ def quadboost_training_bounds(
         Quadratic risk after all rounds; 1 without a round.
     rate : float
         1 - T gamma^2.
-
-    Raises
-    ------
-    ValueError
-        If the correlations are not 1-d, or the risk would be negative.
 
     Examples
     --------

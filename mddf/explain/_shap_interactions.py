@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from mddf._base.messages import short
-from mddf._fitted.fitted_model import FittedMember, Stage
+from mddf._fitted.fitted_model import Stage
 from mddf._inspection.stages import (
     coded_stages,
     fitted_stages,
@@ -127,7 +127,7 @@ def _stage_interactions(
     member_bases = []
     for number, member in enumerate(stage.members):
         codes = member.tree_codes(rows)
-        shares = tree_shares(
+        _, bias, interactions = tree_shares(
             stage.blocks(number),
             codes,
             None if background_rows is None else member.tree_codes(background_rows),
@@ -135,17 +135,12 @@ def _stage_interactions(
             with_interactions=True,
             n_jobs=model.n_jobs,
         )
-        assert shares.interactions is not None
-        values = _feature_pairs(member, shares.interactions, n_raw)
+        assert interactions is not None
+        values = interactions
+        for _ in range(2):  # for each axis of features
+            values = member.feature_amounts(values, n_raw)[:, :n_raw].swapaxes(1, 2)
         member_values.append((values * member.per_mean).reshape(-1, member.n_columns))
-        member_bases.append((shares.bias * member.per_mean + member.offset)[None])
+        member_bases.append((bias * member.per_mean + member.offset)[None])
     values = stage.mean(stage.own_columns(np.stack(member_values)))
     base = stage.mean(stage.own_columns(np.stack(member_bases)))[0]
     return values.reshape(len(rows.codes), n_raw, n_raw, -1), base
-
-
-def _feature_pairs(member: FittedMember, amounts: np.ndarray, n_raw: int) -> np.ndarray:
-    """Amounts of pairs of features, from those of pairs of the groups of `players`."""
-    for _ in range(2):  # for each axis of features
-        amounts = member.feature_amounts(amounts, n_raw)[:, :n_raw].swapaxes(1, 2)
-    return amounts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,20 +17,6 @@ from ._paths import node_values, rows_at_leaves, zero_contributions
 
 # Nodes times rows of a piece of work: 16 MB for the paths of the rows. The value was not tuned.
 _BLOCK_SIZE = 2**24
-
-
-@dataclass(frozen=True)
-class TreeShares:
-    """Division of the mean class distributions of rows among the columns.
-
-    Contributions and bias add up to the mean class distributions.
-    """
-
-    contributions: np.ndarray  # (n_rows, n_columns, n_classes)
-    bias: np.ndarray  # (n_classes,)
-    # (n_rows, n_columns, n_columns, n_classes): symmetric, with the contributions as sums over a
-    # column; None if they were not computed.
-    interactions: np.ndarray | None = None
 
 
 def tree_contributions(
@@ -62,8 +47,8 @@ def tree_contributions(
        AI for trees", Nature Machine Intelligence 2, 2020.
     .. [2] G. Owen, "Multilinear extensions of games", Management Science 18, 1972.
     """
-    shares = tree_shares(blocks, codes, background, shap_groups, n_jobs=n_jobs)
-    return shares.contributions, shares.bias
+    contributions, bias, _ = tree_shares(blocks, codes, background, shap_groups, n_jobs=n_jobs)
+    return contributions, bias
 
 
 def tree_shares(
@@ -74,12 +59,13 @@ def tree_shares(
     *,
     with_interactions: bool = False,
     n_jobs: int | None = None,
-) -> TreeShares:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Compute Shapley values as `tree_contributions`, and their interaction values on request.
 
     The interaction value of two columns is half of their Shapley interaction index: the integral
     over t of ``(o - z)`` of both columns times the product of the other columns' factors. The
-    value of a column with itself is the rest of its Shapley value.
+    value of a column with itself is the rest of its Shapley value. Interaction values have the
+    shape (n_rows, n_columns, n_columns, n_classes).
     """
     contributions, bias = zero_contributions(blocks, codes)
     n_columns = codes.shape[1]
@@ -91,7 +77,7 @@ def tree_shares(
         reached = rows_at_leaves(nodes, block, background, n_jobs)
         bias += node_values(nodes, reached)[nodes.start[:-1]].sum(axis=0)
         column_group = nodes.column if shap_groups is None else shap_groups[nodes.column]
-        factors = _Factors.from_nodes(nodes, reached, column_group)
+        factors = _factors(nodes, reached, column_group)
         _add_block(nodes, factors, codes, contributions, indices, n_jobs=n_jobs)
     n_trees = max(1, sum(block.n_trees for block in blocks))
     contributions /= n_trees
@@ -101,12 +87,12 @@ def tree_shares(
         interactions = (indices + indices.swapaxes(1, 2)) / (2 * n_trees)
         diagonal = np.arange(n_columns)
         interactions[:, diagonal, diagonal] = contributions - interactions.sum(axis=2)
-    return TreeShares(contributions, bias / n_trees, interactions)
+    return contributions, bias / n_trees, interactions
 
 
 def _add_block(
     nodes: Nodes,
-    factors: _Factors,
+    factors: dict[str, np.ndarray],
     codes: np.ndarray,
     contributions: np.ndarray,
     indices: np.ndarray | None,
@@ -114,21 +100,15 @@ def _add_block(
     n_jobs: int | None,
 ) -> None:
     """Add the values of the trees of a block to the arrays, in threads."""
-    game = {
-        "start": np.ascontiguousarray(nodes.start, np.int64),
-        "left": np.ascontiguousarray(nodes.left, np.int64),
-        "value": np.ascontiguousarray(nodes.value, float),
-        "before": np.ascontiguousarray(factors.before, np.int64),
-        "group": np.ascontiguousarray(factors.group, np.int64),
-        "weights": factors.weights,
-        "ratio": factors.ratio,
-        "slope": factors.slope,
-    }
+    start = np.ascontiguousarray(nodes.start, np.int64)
+    left = np.ascontiguousarray(nodes.left, np.int64)
+    value = np.ascontiguousarray(nodes.value, float)
 
     def add_rows(*, first: int, last: int, cancel: Cancel | None) -> None:
         leads = np.ascontiguousarray(nodes.leads(codes[first:last]).T).view(np.uint8)
         add_shapley_values(
-            **game, leads=leads, contributions=contributions[first:last],
+            start=start, left=left, value=value, **factors,
+            leads=leads, contributions=contributions[first:last],
             interactions=None if indices is None else indices[first:last], cancel=cancel,
         )  # fmt: skip
 
@@ -139,55 +119,54 @@ def _add_block(
         in_threads(add_rows, ranges, n_jobs)
 
 
-@dataclass(frozen=True)
-class _Factors:
-    """Factors of the edges into nodes, at each t of the integral.
+def _factors(nodes: Nodes, reached: np.ndarray, column_group: np.ndarray) -> dict[str, np.ndarray]:
+    """Factors of the edges into nodes, at each t of the integral, as the kernel reads them.
 
     If several edges on a path split by one group of columns, the last of them multiplies by the
-    factor of all of them and divides by the factor of the edges before it. The tables `ratio` and
-    `slope` of shape (3, n_nodes, n_steps) have an entry for each of three cases: the row's values
-    lead along all of these edges, along all but the last, or leave the path before.
+    factor of all of them and divides by the factor of the edges before it. The tables `ratio` (f
+    divided by the factor of the edge before) and `slope` ((o - z) / f minus the same term of the
+    edge before) of shape (3, n_nodes, n_steps) have an entry for each of three cases: the row's
+    values lead along all of these edges, along all but the last, or leave the path before.
+    `weights` are of the quadrature, `group` is of the edge into each node, and `before` is the
+    nearest edge above that splits by the same group. `column_group` has the group of the column
+    of each split.
     """
-
-    weights: np.ndarray  # of the quadrature
-    group: np.ndarray  # of the edge into each node; of roots, any
-    before: np.ndarray  # the nearest edge above that splits by the same group, LEAF if none
-    ratio: np.ndarray  # f divided by the factor of the edge before
-    slope: np.ndarray  # (o - z) / f minus the same term of the edge before
-
-    @classmethod
-    def from_nodes(cls, nodes: Nodes, reached: np.ndarray, column_group: np.ndarray) -> _Factors:
-        """Compute the factors; `column_group` has the group of the column of each split."""
-        share = _shares_of_rows(nodes, reached)
-        before = _edges_before(nodes, column_group)
-        group = column_group[nodes.parent]
-        joint_share = np.ones(len(share))  # z: the product over the edges of the same group
-        n_groups = np.zeros(len(share), int)  # on the path to each node
-        for level in nodes.levels:
-            for child in (nodes.left[level], nodes.left[level] + 1):
-                again = before[child] != LEAF
-                joint_share[child] = share[child] * np.where(again, joint_share[before[child]], 1)
-                n_groups[child] = n_groups[level] + ~again
-        # n points are exact up to degree 2 n - 1. The integrand is the product of the factors of
-        # all groups on a path but one.
-        point, weights = np.polynomial.legendre.leggauss(max(1, -(-n_groups.max() // 2)))
-        t = (1 + point) / 2
-        z = joint_share[:, None]
-        z_before = np.where(before == LEAF, 1, joint_share[before])[:, None]
-        known = t + (1 - t) * z  # f for o = 1
-        known_before = t + (1 - t) * z_before
-        slope_before = (1 - z_before) / known_before
-        ratio = [
-            known / known_before,
-            (1 - t) * z / known_before,
-            np.divide(z, z_before, out=np.zeros_like(z_before), where=z_before > 0) + 0 * t,
-        ]
-        slope = [
-            (1 - z) / known - slope_before,
-            np.where(z > 0, -1 / (1 - t), 0) - slope_before,
-            np.zeros_like(known),
-        ]
-        return cls(weights / 2, group, before, np.stack(ratio), np.stack(slope))
+    share = _shares_of_rows(nodes, reached)
+    before = _edges_before(nodes, column_group)
+    group = column_group[nodes.parent]
+    joint_share = np.ones(len(share))  # z: the product over the edges of the same group
+    n_groups = np.zeros(len(share), int)  # on the path to each node
+    for level in nodes.levels:
+        for child in (nodes.left[level], nodes.left[level] + 1):
+            again = before[child] != LEAF
+            joint_share[child] = share[child] * np.where(again, joint_share[before[child]], 1)
+            n_groups[child] = n_groups[level] + ~again
+    # n points are exact up to degree 2 n - 1. The integrand is the product of the factors of
+    # all groups on a path but one.
+    point, weights = np.polynomial.legendre.leggauss(max(1, -(-n_groups.max() // 2)))
+    t = (1 + point) / 2
+    z = joint_share[:, None]
+    z_before = np.where(before == LEAF, 1, joint_share[before])[:, None]
+    known = t + (1 - t) * z  # f for o = 1
+    known_before = t + (1 - t) * z_before
+    slope_before = (1 - z_before) / known_before
+    ratio = [
+        known / known_before,
+        (1 - t) * z / known_before,
+        np.divide(z, z_before, out=np.zeros_like(z_before), where=z_before > 0) + 0 * t,
+    ]
+    slope = [
+        (1 - z) / known - slope_before,
+        np.where(z > 0, -1 / (1 - t), 0) - slope_before,
+        np.zeros_like(known),
+    ]
+    return {
+        "weights": weights / 2,
+        "group": np.ascontiguousarray(group, np.int64),
+        "before": np.ascontiguousarray(before, np.int64),
+        "ratio": np.stack(ratio),
+        "slope": np.stack(slope),
+    }
 
 
 def _shares_of_rows(nodes: Nodes, reached: np.ndarray) -> np.ndarray:
