@@ -34,7 +34,7 @@ from mddf._fitted.batching import in_blocks
 from mddf._fitted.fitted_model import FittedMember, one_stage
 from mddf._forest import out_of_bag
 from mddf._forest.growth import DrawnTrees, ForestState, ForestTarget, TargetT, TrainingRows
-from mddf._forest.out_of_bag import DrawFingerprints, OutOfBagSums
+from mddf._forest.out_of_bag import OutOfBagSums
 from mddf._forest.parameters import (
     CONSTRAINTS,
     ENTROPIES,
@@ -97,7 +97,6 @@ class Forest(TableEstimator, Generic[TargetT]):
     _fixed: dict[str, Any]
     # With warm_start=True.
     _oob: OutOfBagSums | None
-    _drawn: DrawFingerprints | None
     # An entry for each fit; None if the forest comes from a file.
     _drawn_from: list[DrawnTrees] | None
 
@@ -167,9 +166,12 @@ class Forest(TableEstimator, Generic[TargetT]):
                 state = self._state()
             else:
                 state = self._new_state(binner)
-            # 4. Plan all trees, and check that they continue the earlier ones.
+            # 4. Plan all trees.
             job = self._plan_trees(rows, state)
-            self._record_draws(rows, state, job)
+            if state.draws is not None:
+                sampling = job.sampling if self.bootstrap else None
+                drawn = DrawnTrees(sampling, binned.n_rows, len(job.seeds) - state.n_trees)
+                state.draws = [*state.draws, drawn]
             # 5. Grow the trees that are missing, and predict the rows that they did not draw.
             fitted = {} if continues else self._target_attributes(target)
             fitted |= self._grow_missing_trees(rows, state, job)
@@ -267,15 +269,20 @@ class Forest(TableEstimator, Generic[TargetT]):
                 f"with warm_start=True, n_estimators must be at least {n_before}, the number of "
                 f"trees grown so far, got {self.n_estimators}"
             )
-        if self.oob_score and self._oob is not None:
-            rows_fingerprint = hash_of_arrays(rows.table.codes, rows.target.key)
-            if self._oob.fingerprint != rows_fingerprint:
-                raise ValueError(out_of_bag.OTHER_ROWS)
+        if not self.oob_score:
+            return
+        if self._oob is None:
+            raise ValueError(
+                "with warm_start=True, oob_score must be set from the first fit on, since the "
+                f"{n_before} trees grown so far have no out-of-bag predictions; got "
+                f"oob_score={short(self.oob_score)}"
+            )
+        if self._oob.fingerprint != hash_of_arrays(rows.table.codes, rows.target.key):
+            raise ValueError(out_of_bag.OTHER_ROWS)
 
     def _grows_more(self) -> bool:
-        """Whether a warm start has trees to grow or out-of-bag sums to compute; else warn."""
-        switches_oob_on = self.oob_score and self._oob is None
-        if self.n_estimators > len(self) or switches_oob_on:
+        """Whether a warm start has trees to grow; else warn."""
+        if self.n_estimators > len(self):
             return True
         warn(
             f"with warm_start=True and n_estimators={len(self)}, as many as there are, no "
@@ -296,7 +303,6 @@ class Forest(TableEstimator, Generic[TargetT]):
             self._trees,
             self._importances,
             self._oob,
-            self._drawn,
             self._drawn_from,
         )
 
@@ -309,7 +315,6 @@ class Forest(TableEstimator, Generic[TargetT]):
             "_entropy": state.entropy,
             "_importances": state.importances,
             "_oob": state.out_of_bag,
-            "_drawn": state.fingerprints,
             "_drawn_from": state.draws,
             "_fixed": plain_parameters(self, FIXED_PARAMETERS),
         }
@@ -376,33 +381,6 @@ class Forest(TableEstimator, Generic[TargetT]):
             labels=key if self.bootstrap == "balanced" else None,
             groups=None if rows.groups is None else RowGroups(rows.groups, row_hashes(codes, key)),
         )
-
-    def _record_draws(
-        self, rows: TrainingRows[TargetT], state: ForestState, job: grower.TreeJob
-    ) -> None:
-        """Record what the trees draw, and compute out-of-bag sums that earlier trees lack."""
-        fingerprints = None
-        if self.warm_start and self.bootstrap:
-            fingerprints = out_of_bag.draw_fingerprints(rows.table, rows.target.key, job.sampling)
-        n_before = state.n_trees
-        if self.oob_score and n_before and state.out_of_bag is None:
-            assert fingerprints is not None
-            out_of_bag.check_unchanged(state.fingerprints, fingerprints, n_before, self.oob_score)
-            earlier_job = replace(job, seeds=job.seeds[:n_before])
-            earlier_sums = out_of_bag.predict_out_of_bag(
-                rows.table, rows.target.kernel_target, earlier_job, state.trees, self.n_jobs
-            )
-            state.out_of_bag = out_of_bag.add_to_rows(
-                earlier_sums, job.sampling.rows, rows.table.n_rows
-            )
-        # Out-of-bag sums of earlier trees can only be computed later if all trees drew alike.
-        if n_before and fingerprints != state.fingerprints:
-            fingerprints = None
-        state.fingerprints = fingerprints
-        if state.draws is not None:
-            sampling = job.sampling if self.bootstrap else None
-            drawn = DrawnTrees(sampling, rows.table.n_rows, len(job.seeds) - n_before)
-            state.draws = [*state.draws, drawn]
 
     def _grow_missing_trees(
         self, rows: TrainingRows[TargetT], state: ForestState, job: grower.TreeJob

@@ -11,7 +11,7 @@ import numpy as np
 from mddf import _core
 from mddf._binning.binned_table import BinnedTable
 from mddf._core import Sampling
-from mddf._forest.out_of_bag import DrawFingerprints, OutOfBagSums
+from mddf._forest.out_of_bag import OutOfBagSums
 from mddf._targets.class_outputs import ClassOutputs
 from mddf._targets.kernel_targets import Classes, Values
 from mddf._trees.arrays import TreeBlock
@@ -56,8 +56,6 @@ class ForestState:
     trees: list[TreeBlock]  # one block for each call of the kernel
     importances: np.ndarray  # sum of the trees' importances: (n_features,)
     out_of_bag: OutOfBagSums | None = None  # None if trees grew without it
-    # None unless all fits had the same rows and draws.
-    fingerprints: DrawFingerprints | None = None
     # One entry for each fit. None if the forest comes from a file, which does not store them.
     draws: list[DrawnTrees] | None = None
 

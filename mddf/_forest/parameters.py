@@ -85,8 +85,8 @@ max_samples : int or float
 random_state : int, RandomState or None
     Seed of the trees' random streams.
 warm_start : bool
-    Whether fit keeps the trees of the fit before and grows the missing ones. On the same
-    rows, `oob_score` may be switched on later.
+    Whether fit keeps the trees of the fit before and grows the missing ones. With `oob_score`,
+    all fits must have it and the same rows.
 
 Attributes
 ----------

@@ -23,7 +23,7 @@ REASONS = {
     "test_mse_criterion_object_segfault_smoke_test": PRIVATE,  # a criterion's object
     "test_forest_multioutput_integral_regression_target": PRIVATE,  # how rows are drawn
     "test_estimators_samples": "a clone of a tree is grown by scikit-learn",
-    "test_warm_start_oob": "what trees drew is known of fits with warm_start=True",
+    "test_warm_start_oob": "a warm start cannot switch oob_score on",
     "test_classifier_error_oob_score_multiclass_multioutput": "outputs of many classes are scored",
     "test_class_weight_balanced_and_bootstrap_multi_output": "balanced_subsample: of one output",
     "test_class_weight_errors": "a warm start keeps its classes",
