@@ -11,8 +11,11 @@ import numpy as np
 from mddf._base.messages import short
 from mddf._base.serialization import register_serializable
 from mddf._base.validation import is_list
-from mddf._forest.base_classifier import BaseForest
-from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
+from mddf._forest.classifiers import (
+    BaseForest,
+    CompletelyRandomForestClassifier,
+    RandomForestClassifier,
+)
 from mddf._layers.cascade import grow_layer, layer_splits
 from mddf._layers.cascade_plan import LayerFolds
 from mddf._layers.checkpoints import Checkpoint

@@ -28,10 +28,10 @@ from mddf._clusters.shard_inputs import (
     refuse_parameters,
 )
 from mddf._forest.base import Forest
-from mddf._forest.base_classifier import BaseForest
-from mddf._forest.base_regressor import BaseForestRegressor, check_poisson_targets
+from mddf._forest.classifiers import BaseForest
 from mddf._forest.growth import ForestState
 from mddf._forest.parameters import ENTROPIES
+from mddf._forest.regressors import BaseForestRegressor, check_poisson_targets
 from mddf._resampling.sampling import cumulative_weights, n_draws, row_hashes
 from mddf._targets.class_outputs import several_outputs
 from mddf._targets.kernel_targets import Classes, Values, read_values

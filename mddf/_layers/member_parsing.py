@@ -16,8 +16,11 @@ from sklearn.base import BaseEstimator
 from mddf._base.messages import short
 from mddf._base.validation import is_list
 from mddf._forest.base import Forest
-from mddf._forest.base_classifier import BaseForest
-from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
+from mddf._forest.classifiers import (
+    BaseForest,
+    CompletelyRandomForestClassifier,
+    RandomForestClassifier,
+)
 from mddf._forest.regressors import CompletelyRandomForestRegressor, RandomForestRegressor
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.classifier import GradientBoostingClassifier
