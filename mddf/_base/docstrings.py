@@ -44,18 +44,11 @@ def describes_parameters(*shared: str) -> Callable[[Class], Class]:
     A class describes only the parameters that are its own. All others of its constructor are
     looked up in the shared texts, of which the first one that has the name counts. Parameters get
     the order of the constructor, and shared ones the default values that are written there.
-    Attributes and notes of the texts follow the attributes and notes of the class.
+    Attributes and notes of the texts follow the attributes and notes of the class. A KeyError
+    refuses a parameter that is described nowhere.
 
-    Parameters
-    ----------
-    *shared : str
-        Descriptions as in a section "Parameters", without default values. The sections
-        "Attributes" and "Notes" may follow.
-
-    Raises
-    ------
-    KeyError
-        If a parameter of the constructor is described nowhere.
+    The texts are descriptions as in a section "Parameters", without default values. The sections
+    "Attributes" and "Notes" may follow.
     """
     known: dict[str, str] = {}
     attributes: dict[str, str] = {}

@@ -66,19 +66,9 @@ def _rules() -> set[str]:
 
 
 class Encoder:
-    """Turns values into JSON, and collects their arrays.
+    """Turns values into JSON, and collects their different arrays, with a hash of each.
 
-    Parameters
-    ----------
-    leave_out : collection of str, default=()
-        Names to leave out of the states of objects.
-
-    Attributes
-    ----------
-    arrays : list of ndarray
-        Different arrays, in the order in which they were met.
-    digests : list of str
-        Hash of each array.
+    Names in `leave_out` are left out of the states of objects.
     """
 
     def __init__(self, leave_out: Collection[str] = ()) -> None:
@@ -156,15 +146,7 @@ def _reduces_itself(kind: type) -> bool:
 
 
 class Decoder:
-    """Undoes `Encoder`.
-
-    Parameters
-    ----------
-    arrays : list of ndarray
-        Arrays of the file.
-    trusted : sequence of str, default=()
-        Further names of types that skops may create.
-    """
+    """Undoes `Encoder`; `trusted` are further names of types that skops may create."""
 
     def __init__(self, arrays: Sequence[np.ndarray], trusted: Sequence[str] = ()) -> None:
         self._arrays = arrays

@@ -19,43 +19,27 @@ _CACHE_BYTES = 2**19
 
 
 class BinnedTable:
-    """A coded table that trees are grown on.
-
-    Attributes
-    ----------
-    bins : Bins
-    codes : ndarray of uint8 of shape (n_rows, n_columns)
-        Read-only, since the codes are checked only once, here.
-    by_column : ndarray of uint8 of shape (n_columns, n_rows) or None
-        Transposed copy of the codes, if the table is large.
-    cells : _core.BinnedTable
-        The table as the kernel reads it.
-    n_fixed : int
-        Number of columns on the left that have never been replaced.
-    version : int
-        Number of replacements so far.
-    """
+    """A coded table that trees are grown on; a large one also has the codes `by_column`."""
 
     def __init__(self, bins: Bins, codes: np.ndarray, by_column: np.ndarray | None) -> None:
         self.bins = bins
+        # The table as the kernel reads it. It checks the codes only once, here.
         self.cells = _core.BinnedTable(codes, by_column, bins.values, bins.start, bins.categorical)
-        # The kernel returns a new array on each access. Storing one lets joblib see the same
-        # object each time, which it sends to other processes only once.
+        # The kernel returns a new, read-only array on each access. Storing one lets joblib see the
+        # same object each time, which it sends to other processes only once.
         self.codes = self.cells.codes
         self.by_column = self.cells.by_column
-        self.n_fixed = bins.n_columns
-        self.version = 0
+        self.n_fixed = bins.n_columns  # columns on the left that have never been replaced
+        self.version = 0  # number of replacements so far
 
     def __reduce__(self) -> tuple[Any, ...]:
         return BinnedTable, (self.bins, self.codes, self.by_column)
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return len(self.codes)
 
     def column(self, c: int) -> np.ndarray:
-        """Codes of a column."""
         return self.codes[:, c]
 
     def codes_of(self, rows: np.ndarray | slice) -> np.ndarray:

@@ -63,18 +63,10 @@ class Binner:
 
     A numeric column with at most `max_bins` distinct values gets one bin for each value. Other
     numeric columns get bins of about equal weight. A categorical column gets one bin for each
-    category. One more code is reserved for missing cells.
-
-    Parameters
-    ----------
-    categorical_features : "from_dtype", array of bool, int or str, or None
-    max_bins : int
-        From 2 to 255. If a column has more categories, the rarest share a bin.
-    n_jobs : int or None, default=None
-        Number of threads of the fit; does not change the result, and is not stored.
-    many_levels : int or None, default=None
-        Columns with at least this many categories get target statistics elsewhere; there is no
-        warning if they have more than `max_bins` categories. None for no such columns.
+    category; if there are more than `max_bins`, the rarest share one. One more code is reserved
+    for missing cells. Columns with at least `many_levels` categories get target statistics
+    elsewhere, so that there is no warning if they have more than `max_bins`. `n_jobs` is the number
+    of threads of the fit, and is not stored.
 
     Attributes
     ----------
@@ -239,21 +231,11 @@ class Binner:
         levels: CategoryLevels | None = None,
         n_jobs: int | None = None,
     ) -> EncodedRows:
-        """Encode a table for predictions.
+        """Encode a table for predictions, `with_numbers` also as the result of :meth:`numbers`.
 
-        Parameters
-        ----------
-        table : Table
-        n_spare : int, default=0
-            Number of columns of zeros to add on the right of the codes.
-        with_numbers : bool, default=False
-            Whether members need the result of :meth:`numbers` in addition to the codes.
-        wanted : ndarray of bool of shape (n_columns,), default=None
-            Columns whose codes are needed; other columns may be 0. None for all.
-        levels : CategoryLevels or None, default=None
-            Levels of some columns that are known already, whose cells are not looked up again.
-        n_jobs : int or None, default=None
-            Number of threads.
+        The codes get `n_spare` columns of zeros on the right. Columns that are not `wanted` may be
+        0. `levels` are levels of some columns that are known already, whose cells are not looked
+        up again.
         """
         codes = np.zeros((table.shape[0], table.shape[1] + n_spare), np.uint8)
         # A table that is read as a whole is read only once.

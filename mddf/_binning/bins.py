@@ -27,29 +27,19 @@ _COLUMNS_PER_THREAD = 8
 @register_serializable("bins")
 @dataclass(frozen=True)
 class Bins:
-    """Bins of the columns of a table.
+    """Bins of the columns of a table."""
 
-    Attributes
-    ----------
-    edges : ndarray of float64
-        Upper edges of the bins of all columns. A value belongs to the first bin whose edge is not
-        below it. The last edge of a column is infinite.
-    values : ndarray of float64
-        Value that represents each bin when a threshold is chosen.
-    start : ndarray of int64 of shape (n_columns + 1,)
-        The bins of column c are ``edges[start[c]:start[c + 1]]``.
-    categorical : ndarray of uint8 of shape (n_columns,)
-        Whether a column holds the codes of categories, which have no order.
-    """
-
+    # Upper edges of the bins of all columns, float64. A value belongs to the first bin whose edge
+    # is not below it. The last edge of a column is infinite.
     edges: np.ndarray
-    values: np.ndarray
+    values: np.ndarray  # float64: represents each bin when a threshold is chosen
+    # (n_columns + 1,), int64: the bins of column c are `edges[start[c]:start[c + 1]]`.
     start: np.ndarray
+    # (n_columns,), uint8: whether a column holds codes of categories, which have no order.
     categorical: np.ndarray
 
     @property
     def n_columns(self) -> int:
-        """Number of columns."""
         return len(self.categorical)
 
     def columns(self, first: int, last: int) -> Bins:
@@ -94,20 +84,10 @@ def find_bins(
     A numeric column with at most `max_bins` distinct values gets one bin for each value. Other
     numeric columns get bins of about equal weight. A categorical column gets one bin per category.
 
-    Parameters
-    ----------
-    X : ndarray or csc_matrix of shape (n_rows, n_columns)
-        One of `NUMERIC_DTYPES`, any strides; NaN is missing. A sparse matrix must hold floats,
-        each cell once, and no categories.
-    n_categories : array of int of shape (n_columns,), default=None
-        Number of categories of each column, and -1 for numeric ones. Cells of categorical columns
-        are codes 0, 1, ... None if all columns are numeric.
-    sample_weight : array of shape (n_rows,), default=None
-        A row of weight k counts as k rows. Rows of weight 0 are ignored.
-    max_bins : int, default=255
-        From 2 to 255.
-    n_jobs : int, default=None
-        Number of threads; does not change the result.
+    `X` has one of `NUMERIC_DTYPES` and any strides; NaN is missing. A sparse matrix must hold
+    floats, each cell once, and no categories. `n_categories` has the number of categories of each
+    column, whose cells are codes 0, 1, ..., and -1 for numeric ones; None if all are numeric. A
+    row of weight k counts as k rows, and rows of weight 0 are ignored.
     """
     if sparse.issparse(X):
         if sample_weight is None:
@@ -275,17 +255,9 @@ def apply_bins(
 ) -> np.ndarray:
     """Code a table; see `find_bins` for `X`.
 
-    Parameters
-    ----------
-    out : ndarray of uint8 of shape (n_rows, n_all), default=None
-        Receives the codes from column `first_column` on, and is returned; a new array if None. `X`
-        may be these very columns of bytes.
-    by_column : ndarray of uint8 of shape (n_all, n_rows), default=None
-        Also receives the codes, transposed.
-    wanted : ndarray of bool of shape (n_columns,), default=None
-        Columns whose codes are needed; others may stay as they are in `out`. None for all.
-    n_jobs : int, default=None
-        Number of threads; does not change the result.
+    `out`, uint8 of shape (n_rows, n_all), receives the codes from column `first_column` on, and is
+    returned; `X` may be these very columns of bytes. `by_column`, of shape (n_all, n_rows), also
+    receives the codes, transposed. Columns that are not `wanted` may stay as they are in `out`.
     """
     if out is None:
         out = np.empty((X.shape[0], bins.n_columns), np.uint8)

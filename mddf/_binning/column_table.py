@@ -16,12 +16,6 @@ class ColumnTable:
     """A coded table whose codes are read from a file as they are needed.
 
     It has the methods of `BinnedTable` that gradient boosting uses.
-
-    Attributes
-    ----------
-    bins : Bins
-    cells : _core.ColumnTable
-        The table as the kernel reads it.
     """
 
     def __init__(self, bins: Bins, columns: np.ndarray, folder: str) -> None:
@@ -33,7 +27,6 @@ class ColumnTable:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return self._columns.shape[1]
 
     @property
@@ -98,16 +91,9 @@ def write_columns(
 ) -> np.ndarray:
     """Write columns of bytes to a temporary file, and map it into memory.
 
-    The file disappears with the last reference to the result, or with the process. An OSError
-    says if `folder` has no room for it.
-
-    Parameters
-    ----------
-    columns : iterable of ndarray of uint8 of shape (n_rows,)
-        Each is written before the next one is made.
-    shape : tuple of (int, int)
-        Number of columns, number of rows.
-    folder : str
+    Each column is written before the next one is made. `shape` has the numbers of columns and of
+    rows. The file disappears with the last reference to the result, or with the process. An
+    OSError says if `folder` has no room for it.
     """
     with _temporary_file(folder) as file:
         for column in columns:

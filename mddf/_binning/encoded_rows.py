@@ -12,28 +12,18 @@ from mddf._binning.categories import CategoryEncoder
 
 @dataclass(frozen=True)
 class CategoryLevels:
-    """Numbers of the categories of some columns.
+    """Numbers of the categories of some columns."""
 
-    Attributes
-    ----------
-    columns : list of int
-        Their places in the table.
-    numbers : ndarray of int64 of shape (n_rows, len(columns))
-        From 0. A missing cell has the number of levels, and an unknown category one more.
-    counts : ndarray of int64 of shape (len(columns),)
-        Number of levels of each column in training.
-    """
-
-    columns: list[int]
+    columns: list[int]  # places in the table
+    # (n_rows, len(columns)), int64, from 0. A missing cell has the number of levels, and an
+    # unknown category one more.
     numbers: np.ndarray
-    counts: np.ndarray
+    counts: np.ndarray  # (len(columns),), int64: number of levels of each column in training
 
     def take(self, rows: np.ndarray | slice) -> CategoryLevels:
-        """Levels of some rows."""
         return CategoryLevels(self.columns, self.numbers[rows], self.counts)
 
     def column(self, column: int) -> np.ndarray:
-        """Level numbers of one column of the table."""
         return self.numbers[:, self.columns.index(column)]
 
     def among(self, columns: list[int]) -> CategoryLevels:
@@ -55,27 +45,17 @@ class CategoryLevels:
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """Rows to predict, in the form that members read.
+    """Rows to predict, in the form that members read."""
 
-    Attributes
-    ----------
-    codes : ndarray of uint8 of shape (n_rows, n_columns)
-        Codes of the features, and columns that are reserved for the outputs of stages.
-    numbers : ndarray of shape (n_rows, n_features) or None
-        Features as numbers, for members other than trees.
-    levels : CategoryLevels or None
-        Levels of the columns with many categories, for members with target statistics.
-    encoders : dict of int to CategoryEncoder
-        Categories that the numbers of a column stand for, by column.
-    offset : ndarray of shape (n_rows, n_scores) or None
-        Known parts of the raw predictions of boosted trees.
-    """
-
+    # (n_rows, n_columns), uint8: codes of the features, and columns that are reserved for the
+    # outputs of stages.
     codes: np.ndarray
-    numbers: np.ndarray | None = None
+    numbers: np.ndarray | None = None  # (n_rows, n_features), for members other than trees
+    # Of the columns with many categories, for members with target statistics.
     levels: CategoryLevels | None = None
+    # Categories that the numbers of a column stand for, by column.
     encoders: Mapping[int, CategoryEncoder] = field(default_factory=dict)
-    offset: np.ndarray | None = None
+    offset: np.ndarray | None = None  # (n_rows, n_scores): known parts of raw predictions
 
     def take(self, rows: np.ndarray | slice) -> EncodedRows:
         """Some of the rows; views if `rows` is a slice."""

@@ -39,18 +39,9 @@ class UnknownCategories:
         """Warn of columns with far more unknown categories than expected, once for each column.
 
         The rows of all predictions so far are also tested together, for services that predict one
-        row at a time.
-
-        Parameters
-        ----------
-        table : Table
-            Rows of a prediction.
-        unknown : mapping of int to int
-            For some columns, the number of rows with an unknown category.
-        expected : mapping of int to float
-            Largest expected share of these rows.
-        values_of : callable
-            Function from a column to its unknown values.
+        row at a time. `unknown` has the number of rows of the table with an unknown category, for
+        some columns; `expected` has the largest expected share of these rows, and `values_of`
+        returns the unknown values of a column.
         """
         n_rows = table.shape[0]
         self._n_rows += n_rows

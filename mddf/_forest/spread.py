@@ -47,11 +47,8 @@ def jackknife(values: np.ndarray, counts: Iterable[np.ndarray]) -> np.ndarray:
     the tree's prediction. A finite number of trees makes this sum too large on average; the
     expected excess is subtracted, down to 0 at least.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, n_trees, n_outputs)
-    counts : iterable of ndarray of shape (n_training_rows,)
-        For each tree, the number of times that it drew each row.
+    The values have the shape (n_rows, n_trees, n_outputs). For each tree, there are the counts of
+    how often it drew each training row.
     """
     n_trees = values.shape[1]
     deviations = (values - values.mean(axis=1, keepdims=True)).transpose(0, 2, 1)

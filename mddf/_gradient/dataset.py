@@ -31,18 +31,10 @@ _ROWS_AT_A_TIME = 2**18
 
 @dataclass(frozen=True)
 class Units:
-    """Training rows in units, each of which is held out as a whole.
+    """Training rows in units, each of which is held out as a whole."""
 
-    Attributes
-    ----------
-    rows : BoostingRows
-        Their table has a row of whole weight k as k rows if single rows are units.
-    unit : ndarray of int of shape (n_train,)
-        Unit of each training row.
-    """
-
-    rows: BoostingRows
-    unit: np.ndarray
+    rows: BoostingRows  # their table repeats rows of whole weight if single rows are units
+    unit: np.ndarray  # unit of each training row
 
     @cached_property
     def n_units(self) -> int:
@@ -108,31 +100,16 @@ class Units:
 
 @dataclass(frozen=True)
 class BoostingRows:
-    """A binned table with targets and weights, split into training rows and held-out rows.
-
-    Attributes
-    ----------
-    table : BinnedTable or ColumnTable
-    y : ndarray of float64 of shape (n_rows,) or (n_rows, n_outputs)
-    weights : ndarray of float64 of shape (n_rows,) or None
-    train, held_out : ndarray of int32
-        Indices of rows with a weight above 0.
-    levels : CategoryLevels or None
-        Levels of the columns with many categories.
-    offset : ndarray of float64 of shape (n_rows, n_scores) or None
-        Known parts of the raw predictions.
-    are_observations : bool, default=False
-        Whether equal rows are independent, so that trees draw them one by one.
-    """
+    """A binned table with targets and weights, split into training rows and held-out rows."""
 
     table: BinnedTable | ColumnTable
-    y: np.ndarray
-    weights: np.ndarray | None
-    train: np.ndarray
+    y: np.ndarray  # (n_rows,) or (n_rows, n_outputs), float64
+    weights: np.ndarray | None  # (n_rows,)
+    train: np.ndarray  # int32: rows with a weight above 0, as in `held_out`
     held_out: np.ndarray
-    levels: CategoryLevels | None = None
-    offset: np.ndarray | None = None
-    are_observations: bool = False
+    levels: CategoryLevels | None = None  # of the columns with many categories
+    offset: np.ndarray | None = None  # (n_rows, n_scores): known parts of the raw predictions
+    are_observations: bool = False  # whether equal rows are drawn one by one
 
     @classmethod
     def from_table(

@@ -22,17 +22,10 @@ _LEAVES_TOGETHER = 2**18
 @register_serializable("fitted boosting")
 @dataclass(frozen=True)
 class FittedBoosting(FittedMember):
-    """Trees whose leaves add up to raw predictions; `models` has the trees as its only entry.
-
-    Attributes
-    ----------
-    target : ClassificationTarget or RegressionTarget
-    statistics : TargetStatistics or None
-        Further columns that the trees split, in addition to the columns of the table.
-    """
+    """Trees whose leaves add up to raw predictions; `models` has the trees as its only entry."""
 
     target: TargetKind = field(kw_only=True)
-    statistics: TargetStatistics | None = None
+    statistics: TargetStatistics | None = None  # further columns that the trees split
 
     @classmethod
     def from_trees(

@@ -44,34 +44,20 @@ Fold = tuple[np.ndarray, np.ndarray]  # rows to train on, rows held out
 
 @dataclass(frozen=True)
 class Boosted:
-    """Result of boosting.
+    """Result of boosting."""
 
-    Attributes
-    ----------
-    trees : BoostedTrees
-        Trees up to the best round if rows are held out, else all trees.
-    scores : ndarray
-        Held-out scores before the first round and after each round, larger if better: minus the
-        loss, or the values of the parameter `score`. Empty without held-out rows.
-    train_scores : ndarray
-        Minus the training loss; empty unless `watch_training`.
-    raw : ndarray of shape (n_held_out, n_scores)
-        Raw predictions of the held-out rows after the best round, with offsets.
-    statistics : TargetStatistics or None
-        Statistics of the training rows of a fold.
-    large_residual : float
-        Absolute residual above which Huber's loss is linear, after the last round.
-    blind_raw : ndarray of shape (n_held_out, n_scores) or None
-        `raw` after the best round of the other folds, which the held-out rows did not choose.
-        None stands for `raw`.
-    """
-
-    trees: BoostedTrees
+    trees: BoostedTrees  # up to the best round if rows are held out, else all
+    # Held-out scores before the first round and after each round, larger if better: minus the
+    # loss, or the values of the parameter `score`. Empty without held-out rows.
     scores: np.ndarray
-    train_scores: np.ndarray
+    train_scores: np.ndarray  # minus the training loss; empty unless `watch_training`
+    # (n_held_out, n_scores): raw predictions after the best round, with offsets.
     raw: np.ndarray
-    statistics: TargetStatistics | None = None
+    statistics: TargetStatistics | None = None  # of the training rows of a fold
+    # Absolute residual above which Huber's loss is linear, after the last round.
     large_residual: float = np.inf
+    # `raw` after the best round of the other folds, which the held-out rows did not choose; None
+    # stands for `raw`.
     blind_raw: np.ndarray | None = None
 
 
@@ -142,33 +128,12 @@ def boost(
 ) -> Boosted:
     """Grow a model on the training rows, and keep the trees up to the best round.
 
-    Parameters
-    ----------
-    rows : BoostingRows
-        A row of a whole weight k counts as k rows.
-    options : BoostOptions
-    rounds : Rounds
-    patience : int, default=0
-        Rounds without a better score before boosting stops; 0 for never.
-    tol : float, default=0.0
-        Smallest improvement that counts.
-    score : callable, default=None
-        Function from raw predictions of the held-out rows to a score, larger if better. None
-        stands for the loss, which the kernel computes.
-    start : ndarray of shape (n_rows, n_scores), default=None
-        Raw predictions to continue from, without offsets.
-    large_residual : float, default=inf
-        `large_residual` of the fit to continue.
-    watch_training : bool, default=False
-        Whether to compute the loss of the training rows.
-    keys : ndarray of uint64 of shape (n_rows,), default=None
-        Rows with the same key are drawn together; None draws rows by position.
-    objective : ClassificationTarget or RegressionTarget, default=None
-        Target with a custom loss; None stands for the loss of the options.
-    progress_label : str, default=None
-        Label of a progress bar; None shows none.
-    n_jobs : int, default=None
-        Number of threads; does not change the result.
+    Boosting stops after `patience` rounds (0: never) without an improvement of the score by `tol`.
+    `score` is a function from raw predictions of the held-out rows to a score, larger if better;
+    None stands for the loss, which the kernel computes. `objective` is a target with a custom
+    loss; None stands for the loss of the options. A fit goes on from the raw predictions `start`,
+    of shape (n_rows, n_scores) without offsets, and from `large_residual`. Rows with the same key
+    are drawn together; without `keys`, rows are drawn by position.
     """
     n_threads = job_count(
         n_jobs, len(rows.train) * rows.table.bins.n_columns // _MIN_CELLS_PER_THREAD
@@ -343,21 +308,16 @@ def boost_folds(
 
     Parameters
     ----------
-    rows : BoostingRows
-    folds : sequence of (train, held out)
-        Rows of the table.
+    rows, keys, objective
+        As in `boost`; the folds hold out the rows.
     options : BoostOptions
         With an `encoding`, for a table with copies and columns of statistics.
     rounds : Rounds
         The same for all models.
     patience : int, default=0
         Rounds that do not lower the loss before boosting stops; 0 grows and keeps all rounds.
-    keys : ndarray of uint64 of shape (n_rows,), default=None
-        Rows with the same key are drawn together; None draws rows by position.
     encoding : Encoding or None, default=None
         Each model gets statistics of its training rows for columns with many categories.
-    objective : ClassificationTarget or RegressionTarget, default=None
-        Target with a custom loss; None stands for the loss of the options.
     until : float, default=inf
         Value of `time.monotonic` at which growth stops, after at least one round.
     start_by : float, default=inf
@@ -365,8 +325,6 @@ def boost_folds(
         `TimeIsUp` is raised as soon as this cannot be met.
     whole : bool, default=False
         Whether to raise `TimeIsUp` if not all rounds are grown by `until`.
-    n_jobs : int, default=None
-        Number of threads; does not change the result.
     """
     folds = [(np.asarray(train, np.int32), np.asarray(test, np.int32)) for train, test in folds]
     n_threads = job_count(n_jobs, len(folds))

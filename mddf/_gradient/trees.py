@@ -54,27 +54,17 @@ _MIN_ROWS_PER_THREAD = 256
 @register_serializable("gradient boosted trees")
 @dataclass(frozen=True)
 class BoostedTrees:
-    """Trees whose leaf values add up to raw predictions, in the order in which they were grown.
+    """Trees whose leaf values add up to raw predictions, in the order in which they were grown."""
 
-    Attributes
-    ----------
-    arrays : dict of str to ndarray
-        Arguments of ``_core.GradientTrees``, without slopes if leaves are constant, and two arrays
-        of training: ``gain`` is the decrease of the loss by each split, ``weight`` the total
-        weight of the training samples in each leaf. If a level of a symmetric tree leaves a node
-        undivided, several numbers denote its leaf: the first of them has the weight, the others
-        have 0. `compact` trees lack both arrays.
-    symmetric : bool
-        Whether all nodes of a level have the same split.
-    n_columns : int
-    start : ndarray of shape (n_scores,)
-        Raw prediction before the first tree.
-    """
-
+    # Arguments of `_core.GradientTrees`, without slopes if leaves are constant, and two arrays of
+    # training: `gain` is the decrease of the loss by each split, `weight` the total weight of the
+    # training samples in each leaf. If a level of a symmetric tree leaves a node undivided,
+    # several numbers denote its leaf: the first of them has the weight, the others have 0.
+    # `compact` trees lack both arrays.
     arrays: dict[str, np.ndarray]
-    symmetric: bool
+    symmetric: bool  # whether all nodes of a level have the same split
     n_columns: int
-    start: np.ndarray
+    start: np.ndarray  # (n_scores,): raw prediction before the first tree
 
     @classmethod
     def none(cls, n_columns: int, symmetric: bool) -> BoostedTrees:

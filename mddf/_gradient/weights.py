@@ -42,12 +42,8 @@ def boosting_weights(
     so that `l2_regularization` and `min_samples_leaf`, which count rows, do not depend on their
     scale.
 
-    Parameters
-    ----------
-    row_weights : ndarray of shape (n_rows,) or None
-        Products of sample weights and class weights, in any unit.
-    sample_weight : ndarray of shape (n_rows,) or None
-        Sample weights alone. If they are whole numbers, their sum is the number of rows.
+    `row_weights` are products of sample weights and class weights, in any unit. If the
+    `sample_weight` alone are whole numbers, their sum is the number of rows.
     """
     if row_weights is None:
         return None

@@ -178,44 +178,21 @@ class Column:
 
 
 class Table:
-    """X by columns, as made by `read_table`.
-
-    Attributes
-    ----------
-    shape : tuple of (int, int)
-    names : list or None
-        Names of the columns, if X is a data frame.
-    head : data frame or ndarray
-        The columns without rows, for tables that users make by `mddf.by_columns`.
-    bin_rows : int or None
-        Number of rows that are enough to find the bins of numeric columns.
-    codes_folder : str or None
-        Folder of a temporary file for the codes; None keeps them in memory.
-    has_rows : bool
-        Whether `rows` returns some rows without reading all.
-    is_read_whole : bool
-        Whether columns are read as a whole, so that reading them twice is slow.
-    dates : mapping
-        Columns of dates by their names in messages, and functions that read the microseconds
-        since 1970; only in fit.
-    date_parts : collection of int
-        Columns that are parts of dates.
-    n_appended : int
-        Number of columns on the right that hold other parts of dates.
-    left_out : int or None
-        Place in the user's table of a column that only orders the rows, and is not in this one.
-    """
+    """X by columns, as made by `read_table`."""
 
     shape: tuple[int, int]
-    names: list[Any] | None = None
-    head: Any = None
-    bin_rows: int | None = None
-    codes_folder: str | None = None
-    has_rows = False
-    is_read_whole = False
+    names: list[Any] | None = None  # of the columns, if X is a data frame
+    head: Any = None  # the columns without rows, of tables that users make by `mddf.by_columns`
+    bin_rows: int | None = None  # number of rows that are enough to find bins of numeric columns
+    codes_folder: str | None = None  # of a temporary file for the codes; None keeps them in memory
+    has_rows = False  # whether `rows` returns some rows without reading all
+    is_read_whole = False  # whether columns are read as a whole, so that to read twice is slow
+    # Columns of dates by their names in messages, and functions that read the microseconds since
+    # 1970; only in fit.
     dates: Mapping[str, Callable[[], np.ndarray]] = MappingProxyType({})
-    date_parts: Collection[int] = ()
-    n_appended = 0
+    date_parts: Collection[int] = ()  # columns that are parts of dates
+    n_appended = 0  # number of columns on the right that hold other parts of dates
+    # Place in the user's table of a column that only orders the rows, and is not in this one.
     left_out: int | None = None
     _keeps_cells = False
     _last_column: Column | None = None

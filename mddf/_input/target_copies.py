@@ -31,12 +31,6 @@ class TargetCopies:
     """Search for columns that equal an output of the target wherever they are present.
 
     A column equals classes if it has one value for each of them.
-
-    Parameters
-    ----------
-    y : array of shape (n_rows,) or (n_rows, n_outputs)
-        Complete labels.
-    are_classes : bool
     """
 
     def __init__(self, y: Any, *, are_classes: bool) -> None:

@@ -162,26 +162,15 @@ class TreeBlock:
 @register_serializable("classification trees")
 @dataclass(frozen=True, eq=False, repr=False)
 class Trees(TreeBlock):
-    """Trees whose leaves hold class distributions.
-
-    Attributes
-    ----------
-    n_classes, n_columns : int
-    nodes : ndarray of uint64
-        Nodes of eight bytes, tree after tree; ``_kernel/forest/tree/trees.hpp`` has the layout.
-    tree_start : ndarray of int64 of shape (n_trees + 1,)
-        The words of tree t are ``nodes[tree_start[t]:tree_start[t + 1]]``.
-    leaf_start : ndarray of uint32 of shape (n_distributions + 1,)
-        Start of each distribution in `leaf_class` and `leaf_probability`. Leaves with a single
-        class have no entry: their node holds the class.
-    leaf_class : ndarray of uint16
-    leaf_probability : ndarray of float32
-    """
+    """Trees whose leaves hold class distributions."""
 
     n_classes: int
     n_columns: int
+    # Nodes of eight bytes, tree after tree; `_kernel/forest/tree/trees.hpp` has the layout.
     nodes: np.ndarray
-    tree_start: np.ndarray
+    tree_start: np.ndarray  # the words of tree t are `nodes[tree_start[t]:tree_start[t + 1]]`
+    # (n_distributions + 1,): start of each distribution in the arrays below. Leaves with a single
+    # class have no entry: their node holds the class.
     leaf_start: np.ndarray
     leaf_class: np.ndarray
     leaf_probability: np.ndarray
@@ -205,23 +194,13 @@ class Trees(TreeBlock):
 @register_serializable("regression trees")
 @dataclass(frozen=True, eq=False, repr=False)
 class ValueTrees(TreeBlock):
-    """Trees whose leaves hold mean targets.
-
-    Attributes
-    ----------
-    n_outputs, n_columns : int
-    nodes : ndarray of uint64
-        As in `Trees`.
-    tree_start : ndarray of int64 of shape (n_trees + 1,)
-        As in `Trees`.
-    leaf_value : ndarray of float64 of shape (n_leaves * n_outputs,)
-        From -1 to 1; `mddf._targets.kernel_targets.Values` has the unit.
-    """
+    """Trees whose leaves hold mean targets."""
 
     n_outputs: int
     n_columns: int
-    nodes: np.ndarray
-    tree_start: np.ndarray
+    nodes: np.ndarray  # as in `Trees`
+    tree_start: np.ndarray  # as in `Trees`
+    # (n_leaves * n_outputs,), from -1 to 1; `mddf._targets.kernel_targets.Values` has the unit.
     leaf_value: np.ndarray
     reader: _core.ValueTreeReader = field(init=False)
 

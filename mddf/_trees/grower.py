@@ -48,55 +48,30 @@ _MAX_TREES_BEFORE_DEADLINE = 3
 
 @dataclass(frozen=True)
 class TreeJob:
-    """Trees that are grown alike.
+    """Trees that are grown alike."""
 
-    Attributes
-    ----------
-    seeds : ndarray of uint64
-        One per tree.
-    options : TreeOptions
-    sampling : Sampling
-    columns : ndarray of int32 or None
-        The columns that may be split; None for all.
-    held_out : ndarray of int32, OUT_OF_BAG or None
-        Rows to predict: a fixed set, or for every tree the rows that it did not draw.
-    importances : bool
-        Whether to sum up the columns' decreases of impurity.
-    keep : bool
-        Whether to return the trees, and not only the predictions of the held-out rows.
-    """
-
-    seeds: np.ndarray
+    seeds: np.ndarray  # uint64, one per tree
     options: TreeOptions
     sampling: Sampling
-    columns: np.ndarray | None = None
+    columns: np.ndarray | None = None  # int32: columns that may be split; None for all
+    # Rows to predict: a fixed set, or for every tree the rows that it did not draw.
     held_out: np.ndarray | HeldOut | None = None
-    importances: bool = False
-    keep: bool = True
+    importances: bool = False  # whether to sum up the columns' decreases of impurity
+    keep: bool = True  # whether to return the trees, and not only the predictions
 
 
 @register_serializable("growth result")
 @dataclass
 class GrowthResult:
-    """Trees of a job and their predictions of the held-out rows.
+    """Trees of a job and their predictions of the held-out rows."""
 
-    Attributes
-    ----------
-    trees : list of Trees or of ValueTrees
-        Empty if the job does not keep its trees.
-    sums : ndarray of shape (n_held_out, n_classes) or None
-        Sum over the trees of the class distributions of the held-out rows; if these are out of
-        bag, there is a row for each of ``sampling.rows``. In regression each output has two
-        columns, a coarse and a fine part, whose sum is the sum of the predictions.
-    n_trees : ndarray of int32 of shape (n_held_out,) or None
-        Number of trees in each sum.
-    importances : ndarray of shape (n_columns,) or None
-        Sum over the trees of their importances, which sum to 1 for a tree with splits.
-    """
-
-    trees: list[Any] = field(default_factory=list)
+    trees: list[Any] = field(default_factory=list)  # empty if the job does not keep its trees
+    # (n_held_out, n_classes): sums over the trees of the class distributions of the held-out rows;
+    # if these are out of bag, there is a row for each of `sampling.rows`. In regression each
+    # output has two columns, a coarse and a fine part, whose sum is the sum of the predictions.
     sums: np.ndarray | None = None
-    n_trees: np.ndarray | None = None
+    n_trees: np.ndarray | None = None  # (n_held_out,), int32: number of trees in each sum
+    # (n_columns,): sum over the trees of their importances, of sum 1 for a tree with splits.
     importances: np.ndarray | None = None
 
     def held_out_probabilities(self) -> np.ndarray:
@@ -295,23 +270,11 @@ def growing(
 ) -> Generator[GrowthResult]:
     """Grow trees in parallel and yield the result of each job as soon as it is complete.
 
-    Parameters
-    ----------
-    table : BinnedTable
-    target : ClassTarget or ValueTarget
-        Targets of all rows of the table.
-    jobs : sequence of TreeJob
-        They grow on while a result is used: close the generator if that fails.
-    n_jobs : int, default=None
-        Number of threads, or of workers of the joblib backend in force. It does not change the
-        result.
-    verbose : bool, default=False
-        Whether to show a progress bar that counts trees, with the text `description`.
-    until : float, default=inf
-        Deadline by the clock `monotonic`. With a deadline there is no bar.
-    whole : bool, default=False
-        Whether a part of the trees is of no use. If so, `TimeIsUp` is raised at the deadline; if
-        not, each job grows at least one tree, however long this takes.
+    The jobs grow on while a result is used: close the generator if that fails. `n_jobs` is the
+    number of threads, or of workers of the joblib backend in force. `until` is a deadline by the
+    clock `monotonic`, with which there is no progress bar. If a part of the trees is of no use
+    (`whole`), `TimeIsUp` is raised at the deadline; if not, each job grows at least one tree,
+    however long this takes.
     """
     if until < np.inf:
         yield from _grow_until(table, target, jobs, until=until, whole=whole, n_jobs=n_jobs)

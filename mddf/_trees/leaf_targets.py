@@ -37,27 +37,14 @@ class LeafTargets:
 
     As in trees, the arrays are checked once, so that no index leads out of bounds: when they are
     unpickled or, if they are mapped from a file, when they are first used.
-
-    Attributes
-    ----------
-    y : ndarray of float64 of shape (n_samples, n_outputs)
-    weights : ndarray of float64 of shape (n_samples,)
-    leaves : ndarray of int64 of shape (n_leaves,)
-        Indices of the leaves, tree after tree, ascending within a tree.
-    tree_start : ndarray of int64 of shape (n_trees + 1,)
-        First entry of each tree in `leaves`.
-    rows : ndarray of int32
-        The stored samples, leaf after leaf.
-    leaf_start : ndarray of int64 of shape (n_leaves + 1,)
-        First entry of each leaf in `rows`.
     """
 
-    y: np.ndarray
-    weights: np.ndarray
-    leaves: np.ndarray
-    tree_start: np.ndarray
-    rows: np.ndarray
-    leaf_start: np.ndarray
+    y: np.ndarray  # (n_samples, n_outputs), float64
+    weights: np.ndarray  # (n_samples,), float64
+    leaves: np.ndarray  # int64: indices of the leaves, tree after tree, ascending within a tree
+    tree_start: np.ndarray  # (n_trees + 1,), int64: first entry of each tree in `leaves`
+    rows: np.ndarray  # int32: the stored samples, leaf after leaf
+    leaf_start: np.ndarray  # (n_leaves + 1,), int64: first entry of each leaf in `rows`
 
     def __getstate__(self) -> dict[str, np.ndarray]:
         return {field.name: getattr(self, field.name) for field in fields(self)}

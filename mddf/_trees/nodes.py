@@ -15,42 +15,22 @@ LEAF = -1
 
 @dataclass(frozen=True)
 class Nodes:
-    """All nodes of a block of trees, tree after tree, every parent before its children.
+    """All nodes of a block of trees, tree after tree, every parent before its children."""
 
-    Attributes
-    ----------
-    start : ndarray of int of shape (n_trees + 1,)
-        Tree t has the nodes ``start[t]`` to ``start[t + 1] - 1``.
-    left : ndarray of int of shape (n_nodes,)
-        Index of the left child in the block; the right child is the next node. LEAF for leaves.
-    column : ndarray of int of shape (n_nodes,)
-        Column that the node splits; 0 for leaves.
-    highest : ndarray of int of shape (n_nodes,)
-        Highest bin that goes left at a numeric split; -1 if only missing values do.
-    missing_left : ndarray of bool of shape (n_nodes,)
-        Whether missing values go left.
-    sets : dict of int to ndarray of int
-        For each node that splits categories: the codes that go left.
-    value : ndarray of shape (n_nodes, n_classes)
-        Class distributions or means in the leaves; NaN in inner nodes.
-    word_node : ndarray of int of shape (n_words,)
-        Node of each word of the block.
-    word_start : ndarray of int of shape (n_trees + 1,)
-        First word of each tree.
-    weight : ndarray of shape (n_nodes,) or None
-        Total weight of the training samples in each leaf, 0 in inner nodes; None if the trees do
-        not store it.
-    """
-
-    start: np.ndarray
+    start: np.ndarray  # (n_trees + 1,): tree t has the nodes `start[t]` to `start[t + 1] - 1`
+    # (n_nodes,): index of the left child in the block; the right child is the next node. LEAF for
+    # leaves.
     left: np.ndarray
-    column: np.ndarray
+    column: np.ndarray  # (n_nodes,): column that the node splits; 0 for leaves
+    # (n_nodes,): highest bin that goes left at a numeric split; -1 if only missing values do.
     highest: np.ndarray
-    missing_left: np.ndarray
-    sets: dict[int, np.ndarray]
-    value: np.ndarray
-    word_node: np.ndarray
-    word_start: np.ndarray
+    missing_left: np.ndarray  # (n_nodes,): whether missing values go left
+    sets: dict[int, np.ndarray]  # for each node that splits categories: the codes that go left
+    value: np.ndarray  # (n_nodes, n_classes): distributions or means in leaves; NaN elsewhere
+    word_node: np.ndarray  # (n_words,): node of each word of the block
+    word_start: np.ndarray  # (n_trees + 1,): first word of each tree
+    # (n_nodes,): total weight of the training samples in each leaf, 0 in inner nodes; None if the
+    # trees do not store it.
     weight: np.ndarray | None = None
 
     @property

@@ -29,22 +29,12 @@ from mddf.representation._leaves import LeafColumns
 @register_serializable("leaf boxes")
 @dataclass
 class LeafBoxes:
-    """Bounds on the paths to the leaves of one tree, leaf after leaf.
+    """Bounds on the paths to the leaves of one tree, leaf after leaf."""
 
-    Attributes
-    ----------
-    starts : ndarray of int of shape (n_leaves + 1,)
-        First bound of each leaf.
-    feature : ndarray of int of shape (n_bounds,)
-    bound : ndarray of shape (n_bounds,)
-    is_upper : ndarray of bool of shape (n_bounds,)
-        Whether values lie up to the bound, or above it.
-    """
-
-    starts: np.ndarray
-    feature: np.ndarray
+    starts: np.ndarray  # (n_leaves + 1,): first bound of each leaf
+    feature: np.ndarray  # (n_bounds,), as the others
     bound: np.ndarray
-    is_upper: np.ndarray
+    is_upper: np.ndarray  # whether values lie up to the bound, or above it
 
     @classmethod
     def from_nodes(cls, nodes: Nodes, threshold: np.ndarray, of_leaves: np.ndarray) -> LeafBoxes:

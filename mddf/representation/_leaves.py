@@ -126,15 +126,9 @@ def _row_batches(leaves: np.ndarray) -> Iterator[slice]:
 @register_serializable("leaf columns")
 @dataclass
 class LeafColumns:
-    """Numbers of the leaves of each tree as columns of a table.
+    """Numbers of the leaves of each tree as columns of a table."""
 
-    Attributes
-    ----------
-    leaves : list of ndarray of int64
-        The leaves of each tree that training rows ended in, ascending.
-    """
-
-    leaves: list[np.ndarray]
+    leaves: list[np.ndarray]  # of each tree, leaves of training rows, ascending
 
     @classmethod
     def from_leaves(cls, leaves: np.ndarray) -> LeafColumns:
