@@ -65,8 +65,8 @@ class Binner:
     numeric columns get bins of about equal weight. A categorical column gets one bin for each
     category; if there are more than `max_bins`, the rarest share one. One more code is reserved
     for missing cells. Columns with at least `many_levels` categories get target statistics
-    elsewhere, so that there is no warning if they have more than `max_bins`. `n_jobs` is the number
-    of threads of the fit, and is not stored.
+    elsewhere, so that there is no warning if they have more than `max_bins`. `n_jobs` is the
+    number of threads of the fit, and is not stored.
 
     Attributes
     ----------

@@ -75,8 +75,8 @@ def test_the_order_of_rows_and_jobs_do_not_matter(Forest, bootstrap):
     again = None if groups is None else 1000 - groups[order]
     b = Forest(10, n_jobs=2, **options).fit(X[order], y[order], weights[order], groups=again)
     assert same_predictions(a, b, X)
-    steps = Forest(4, warm_start=True, **options).fit(X, y, weights, groups=groups)
-    steps.set_params(n_estimators=10, oob_score=True).fit(X, y, weights, groups=groups)
+    steps = Forest(4, oob_score=True, warm_start=True, **options).fit(X, y, weights, groups=groups)
+    steps.set_params(n_estimators=10).fit(X, y, weights, groups=groups)
     assert same_predictions(a, steps, X)
     whole = Forest(10, oob_score=True, **options).fit(X, y, weights, groups=groups)
     result = whole.oob_decision_function_, steps.oob_decision_function_

@@ -124,8 +124,8 @@ def test_out_of_bag(Forest):
     assert Forest(40, **options | {"oob_score": score}).fit(X, y).oob_score_ == 0.25
     assert np.array_equal(calls[0][0], y)
     assert np.array_equal(calls[0][1], predicted)
-    steps = Forest(10, bootstrap=True, warm_start=True, random_state=0).fit(X, y)
-    steps.set_params(n_estimators=40, oob_score=True).fit(X, y)
+    steps = Forest(10, warm_start=True, **options).fit(X, y)
+    steps.set_params(n_estimators=40).fit(X, y)
     assert np.array_equal(steps.oob_decision_function_, decision)
 
 
