@@ -159,7 +159,7 @@ class StoredModel:
 def write_model(path: Path, contents: StoredModel) -> None:
     """Write a fitted model, the description of its columns and further facts about the fit."""
     notes = {
-        "schema": contents.schema.to_json(),
+        **contents.schema.notes(),
         "decision": contents.decision and asdict(contents.decision),
         "reference": contents.reference,
         "facts": contents.facts,
@@ -187,11 +187,11 @@ def read_model(path: Path) -> StoredModel:
         decision = notes["decision"]
         return StoredModel(
             model,
-            Schema.from_json(notes["schema"]),
+            Schema.of_model(model.input_columns_, notes),
             None if decision is None else Decision(**decision),
             notes["reference"],
             notes["facts"],
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise SystemExit(f"{path} cannot be read as a model of `mddf fit`: {reason}") from None

@@ -49,9 +49,9 @@ class _Paths:
     @classmethod
     def from_options(cls, options: argparse.Namespace) -> _Paths:
         """Refuse outputs that cannot be written, before any work."""
-        if not options.table.is_file():
+        if not options.table.exists():
             path = rows.visible(options.table)
-            raise SystemExit(f"the table must be an existing file, got {path}")
+            raise SystemExit(f"the table must be an existing file or folder, got {path}")
         stem = options.table.name.split(".")[0] or "model"
         model = options.out or Path(f"{stem}.mddf")
         report_path = options.report or model.with_suffix(".html")

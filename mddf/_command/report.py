@@ -146,7 +146,7 @@ def render_report(fit: EvaluatedFit) -> str:
         importances=_importances_chart(fit) if len(fit.test.y) > 1 else None,
         members=_member_rows(fit.model),
         findings=fit.findings[:_MAX_COLUMNS].to_dicts(),
-        columns=_column_rows(fit.X),
+        columns=_column_rows(fit),
         date=date.today().isoformat(),
         versions=_versions(),
     )
@@ -169,7 +169,7 @@ def facts(fit: EvaluatedFit) -> dict[str, Any]:
         "positive": "" if fit.decision is None else str(fit.positive),
         "threshold": None if fit.decision is None else fit.decision.threshold,
         "scores": [_without_nan(row) for row in fit.score_rows],
-        "columns": _column_rows(fit.X),
+        "columns": _column_rows(fit),
         "findings": fit.findings[:_MAX_COLUMNS].to_dicts(),
         "warnings": fit.warnings,
     }
@@ -370,16 +370,15 @@ def _member_rows(model: BaseEstimator) -> list[dict[str, object]]:
     ]
 
 
-def _column_rows(X: pd.DataFrame) -> list[dict[str, str]]:
-    kinds = {"f": "number", "M": "date", "O": "category"}
+def _column_rows(fit: EvaluatedFit) -> list[dict[str, str]]:
     return [
         {
-            "column": name,
-            "kind": kinds[X[name].dtype.kind],
-            "content": _content(X[name]),
-            "missing": f"{100 * X[name].isna().mean():.1f} %",
+            "column": column.name,
+            "kind": column.kind,
+            "content": _content(fit.X[column.name]),
+            "missing": f"{100 * column.missing_share:.1f} %",
         }
-        for name in list(X)[:_MAX_COLUMNS]
+        for column in fit.schema.columns[:_MAX_COLUMNS]
     ]
 
 
@@ -389,4 +388,6 @@ def _content(column: pd.Series) -> str:
         return f"{column.nunique()} values: {', '.join(most_frequent)}"
     if column.isna().all():
         return "nothing"
+    if column.dtype.kind == "b":
+        return f"{100 * column.mean():.1f} % true"
     return f"{pages.cell_text(column.min())} to {pages.cell_text(column.max())}"

@@ -21,7 +21,9 @@ def add_model_and_table(parser: argparse.ArgumentParser) -> None:
     """Add the options of commands that apply a saved model to a table."""
     parser.add_argument("model", type=Path, help="model that `mddf fit` saved")
     parser.add_argument(
-        "table", type=Path, help="CSV or Parquet file with the columns of the model"
+        "table",
+        type=Path,
+        help="CSV or Parquet file, or folder of Parquet files, with the columns of the model",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
     add_marks(parser.add_argument_group("the table"), "as in the fit")
@@ -30,7 +32,9 @@ def add_model_and_table(parser: argparse.ArgumentParser) -> None:
 def add_training_table(parser: argparse.ArgumentParser) -> None:
     """Add the options of commands that read a table with its target."""
     parser.add_argument(
-        "table", type=Path, help="CSV (perhaps compressed) or Parquet file with a header"
+        "table",
+        type=Path,
+        help="CSV (perhaps compressed) or Parquet file, or folder of Parquet files",
     )
     parser.add_argument("--target", required=True, metavar="COLUMN", help="column to predict")
     parser.add_argument(

@@ -249,11 +249,9 @@ def _read_frame(
             for name in dates
         }
     if reset and join_dates is None:  # one shard does not know the categories of the others
-        setattr(
-            estimator,
-            _COLUMNS,
-            describe_frame(original, marked_columns(names, categorical_features)),
-        )
+        described = describe_frame(original, marked_columns(names, categorical_features))
+        columns_of_features = tuple(column for column in described if column.name != order)
+        setattr(estimator, _COLUMNS, columns_of_features)
     return table
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -20,9 +19,6 @@ from mddf._schema.source import Source
 if TYPE_CHECKING:
     import pandas
 
-# Increased whenever the written text changes.
-_VERSION = 1
-
 
 @dataclass(frozen=True)
 class Schema:
@@ -37,27 +33,30 @@ class Schema:
         """Names of the columns from which features are made."""
         return [column.name for column in self.columns]
 
-    def to_json(self) -> str:
-        """Convert the schema to text that `from_json` reads."""
-        return json.dumps({"version": _VERSION, **asdict(self)})
+    def notes(self) -> dict[str, Any]:
+        """Target and format, of the types of JSON; the columns are part of the model."""
+        return {"target": asdict(self.target), "format": asdict(self.format)}
 
     @classmethod
-    def from_json(cls, text: str) -> Schema:
-        """Read the text of `to_json`; a ValueError refuses text of another version."""
-        state = json.loads(text)
-        if state["version"] != _VERSION:
-            raise ValueError(
-                f"its columns are described in version {state['version']}, and this version of "
-                f"mddf reads version {_VERSION}"
-            )
+    def of_model(cls, columns: Sequence[ColumnDescription], notes: Mapping[str, Any]) -> Schema:
+        """Make the schema of a model from its `input_columns_` and `notes`."""
+        target = notes["target"]
+        levels = target["levels"]
+        lists = {
+            name: tuple(value)
+            for name, value in notes["format"].items()
+            if isinstance(value, list | tuple)
+        }
+        form = Format(**{**notes["format"], **lists})
+        made_of_dates = [part_name(name, DAYS) for name in form.elapsed]
         return cls(
-            tuple(map(_column_from_state, state["columns"])),
-            _column_from_state(state["target"]),
-            _format_from_state(state["format"]),
+            tuple(column for column in columns if column.name not in made_of_dates),
+            ColumnDescription(**{**target, "levels": None if levels is None else tuple(levels)}),
+            form,
         )
 
     def features(self, source: Source, *, allow_infinite: bool = False) -> pandas.DataFrame:
-        """Make a data frame of the features: categories, dates, and doubles for other columns.
+        """Make a data frame of the features: categories, dates, booleans and doubles.
 
         A TableError names the place of a missing column or unusable cell. Infinite numbers are
         unusable unless `allow_infinite` is true.
@@ -80,7 +79,9 @@ class Schema:
                 numbers = _number_cells(source, column, self.format)
                 if not allow_infinite:
                     _refuse_infinite(source, column.name, numbers)
-                features[column.name] = numbers
+                features[column.name] = (
+                    _as_booleans(numbers) if column.kind == "boolean" else numbers
+                )
         if equal := elapsed.keys() & features.keys():
             raise TableError(
                 f"{source.path} must not have a column {min(equal)!r}, which is the name of the "
@@ -104,18 +105,6 @@ class Schema:
         numbers = _number_cells(source, self.target, self.format)
         _refuse_infinite(source, self.target.name, numbers)
         return numbers.astype(bool) if self.target.kind == "boolean" else numbers
-
-
-def _column_from_state(state: Mapping[str, Any]) -> ColumnDescription:
-    levels = state["levels"]
-    return ColumnDescription(**{**state, "levels": None if levels is None else tuple(levels)})
-
-
-def _format_from_state(state: Mapping[str, Any]) -> Format:
-    lists = {
-        name: tuple(value) for name, value in state.items() if isinstance(value, list | tuple)
-    }
-    return Format(**{**state, **lists})
 
 
 def describe(source: Source, features: Sequence[str], target: str, form: Format) -> Schema:
@@ -194,6 +183,17 @@ def _number_cells(source: Source, column: ColumnDescription, form: Format) -> np
         numbers = cells.without_missing(numbers, form)
     doubles: np.ndarray = numbers.to_numpy(zero_copy_only=False).astype(float)
     return doubles
+
+
+def _as_booleans(numbers: np.ndarray) -> Any:
+    """Booleans with missing cells; numbers other than 0 and 1 stay numbers."""
+    import pandas as pd
+
+    if not np.isin(numbers[~np.isnan(numbers)], [0, 1]).all():
+        return numbers
+    if not np.isnan(numbers).any():
+        return numbers.astype(bool)
+    return pd.array(np.where(np.isnan(numbers), None, numbers == 1), dtype="boolean")
 
 
 def _refuse_infinite(source: Source, name: str, numbers: np.ndarray) -> None:

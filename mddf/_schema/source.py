@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from mddf._base.messages import short
+from mddf._input.parquet import open_parquet
 from mddf._schema.format import PLAIN, Format, TableError
 
 if TYPE_CHECKING:
@@ -91,8 +92,8 @@ class Source:
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a file is Parquet, by its name or its first bytes."""
-    if path.suffix.lower() in PARQUET:
+    """Whether a file is Parquet, by its name or its first bytes; folders are."""
+    if path.suffix.lower() in PARQUET or path.is_dir():
         return True
     with path.open("rb") as file:
         return file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
@@ -101,7 +102,9 @@ def is_parquet(path: Path) -> bool:
 def read_source(
     path: Path, form: Format = PLAIN, columns: Collection[str] | None = None
 ) -> Source:
-    """Read a table with a header from a Parquet file or a CSV file, which may be compressed.
+    """Read a table with a header from Parquet or a CSV file, which may be compressed.
+
+    A folder of Parquet files is one table.
 
     If `columns` are given, only these are read, as far as the file has them. A TableError refuses
     files that are not tables, or whose rows have more or fewer cells than the header.
@@ -158,7 +161,7 @@ class _NotATable(Exception):
 
 
 def _first_bytes(path: Path) -> bytes:
-    if not path.exists():
+    if not path.is_file():
         return b""
     with path.open("rb") as file:
         return file.read(8)
@@ -191,18 +194,21 @@ def _parquet_blocks(
     path: Path, columns: Collection[str] | None, block_rows: int
 ) -> Iterator[Source]:
     import pyarrow as pa
-    from pyarrow.parquet import ParquetFile
 
-    with ParquetFile(path) as file:
-        names, index_names = _parquet_names(path, file)
-        chosen = [name for name in names if columns is None or name in columns]
-        first_row = 0
-        batches = file.iter_batches(block_rows, columns=chosen, use_pandas_metadata=False)
-        none = pa.RecordBatch.from_pylist([], file.schema_arrow)
-        for batch in batches if file.metadata.num_rows else [none]:
+    dataset, unreadable = open_parquet(path)
+    names, index_names = _parquet_names(path, dataset.schema)
+    chosen = [name for name in names if columns is None or name in columns]
+    if wrong := [name for name in chosen if name in unreadable]:
+        raise TableError(unreadable[wrong[0]])
+    first_row = 0
+    for batch in dataset.to_batches(columns=chosen, batch_size=block_rows):
+        if batch.num_rows:
             cells = {name: batch.column(name) for name in chosen}
             yield Source(path, names, cells, batch.num_rows, index_names, first_row=first_row)
             first_row += batch.num_rows
+    if not first_row:
+        empty = {name: pa.array([], dataset.schema.field(name).type) for name in chosen}
+        yield Source(path, names, empty, 0, index_names)
 
 
 def _csv_blocks(
@@ -238,13 +244,13 @@ def _csv_names(layout: _Layout) -> list[str]:
     return names
 
 
-def _parquet_names(path: Path, file: Any) -> tuple[list[str], tuple[str, ...]]:
+def _parquet_names(path: Path, schema: pa.Schema) -> tuple[list[str], tuple[str, ...]]:
     """Names of all columns, and names of the columns that pandas wrote as row labels."""
-    metadata = file.schema_arrow.pandas_metadata or {}
+    metadata = schema.pandas_metadata or {}
     # pandas describes ranges by dicts, and names labels without a name by their number.
     index = [name for name in metadata.get("index_columns", ()) if isinstance(name, str)]
     unnamed = {name for name in index if name.startswith("__index_level_")}
-    names = [name for name in file.schema_arrow.names if name not in unnamed]
+    names = [name for name in schema.names if name not in unnamed]
     _refuse_equal_names(path, names)
     return names, tuple(set(index) - unnamed)
 

@@ -225,8 +225,8 @@ def test_other_estimators(folder, capsys):
             ["fit", "wine.csv", "--target", "kin"],
             r"must be .* got 'kin' \(did you mean 'kind'\?\)",
         ),
-        (["fit", "no.csv", "--target", "kind"], "must be an existing file, got no.csv"),
-        (["fit", ".", "--target", "kind"], r"the table must be an existing file, got \."),
+        (["fit", "no.csv", "--target", "kind"], "an existing file or folder, got no.csv"),
+        (["fit", ".", "--target", "kind"], r"\. cannot be read as a table: .*parquet"),
         (["check", "no.csv", "--target", "kind"], "no.csv cannot be read as a table: no such"),
         (
             ["fit", "wine.csv", "--target", "kind", "--out", "m.pkl"],

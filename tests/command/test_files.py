@@ -1,5 +1,6 @@
 """Files of commands: copied cells, interrupted writes, and models of former versions."""
 
+import json
 import os
 import shutil
 import signal
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from command_line import main
 
+import mddf
 from mddf import RandomForestClassifier
 
 pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
@@ -111,14 +113,25 @@ def test_the_same_predictions_by_csv_and_by_parquet(folder):
     pd.DataFrame({k: v.to_pylist() for k, v in columns.items()}, dtype=object).to_csv(
         "t.csv", index=False
     )
-    for name in ("csv", "parquet"):
+    (folder / "t.folder").mkdir()
+    for part in range(3):
+        pq.write_table(table[20 * part : 20 * part + 20], f"t.folder/{part}.parquet")
+    for name in ("csv", "parquet", "folder"):
         run("fit", f"t.{name}", "--target", "y", *FOREST, "--text", "code", "--dates", "day",
             "--missing", "-999", "--out", f"{name}.mddf")  # fmt: skip
-        for other in ("csv", "parquet"):
+        for other in ("csv", "parquet", "folder"):
             run("predict", f"{name}.mddf", f"t.{other}", "--out", f"{name}-{other}.csv")
     outputs = {path.read_text() for path in folder.glob("*-*.csv")}
     assert len(outputs) == 1
     assert "predicted y" in outputs.pop()
+    # The model in the file knows its columns, and reads rows of JSON by them.
+    model = mddf.load("csv.mddf")
+    rows = json.loads(pd.read_csv("t.csv").to_json(orient="records"))
+    codes = [None if row["code"] is None else str(int(row["code"])) for row in rows]
+    rows = [row | {"code": code} for row, code in zip(rows, codes, strict=True)]
+    kinds = ["category", "number", "boolean", "number", "date", "category"]
+    assert [column.kind for column in model.input_columns_] == kinds
+    assert mddf.read_records(model, rows).shape == (n, 6)
 
 
 def test_links_stay_links_and_permissions_stay(fitted):
