@@ -77,7 +77,6 @@ class _ScatteredValue:
 
     @classmethod
     def scatter(cls, client: Any, values: list[Any]) -> list[_ScatteredValue]:
-        """Send values to all workers."""
         futures = _scatter(client, values)
         return [cls(client, value, future) for value, future in zip(values, futures, strict=True)]
 
@@ -167,7 +166,6 @@ def _slot_released(future: Any) -> Iterator[None]:
 
 
 def _submit(backend: Any, task: Task, check_scheduler: bool = False) -> Any:
-    """Submit a task to Dask and return its future."""
     function, arguments, options = task
     client = backend.client
 

@@ -43,7 +43,6 @@ class Communicator:
 
     @property
     def others(self) -> list[int]:
-        """Ranks of all other processes."""
         return [rank for rank in range(self.size) if rank != self.rank]
 
     def gather(self, item: Item) -> list[Item]:
@@ -60,7 +59,6 @@ class Communicator:
         ]
 
     def gather_array(self, values: np.ndarray) -> np.ndarray:
-        """Array of the rows of all shards, in the order of the rows."""
         return np.concatenate(self.gather(values))
 
     def add_up(self, numbers: np.ndarray) -> None:

@@ -206,7 +206,6 @@ def _file_checksum(n_bytes: int, parts: Sequence[bytes | memoryview]) -> bytes:
 def load_with_notes(
     path: str | os.PathLike[str], *, mapped: bool = False, trusted: Sequence[str] = ()
 ) -> tuple[Any, dict[str, Any]]:
-    """Load a model and its notes."""
     with open(path, "rb") as file:
         n_bytes = os.fstat(file.fileno()).st_size
         start = file.read(_START.size)

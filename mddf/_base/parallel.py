@@ -59,7 +59,6 @@ def shares_memory() -> bool:
 
 
 def useful_jobs(n_cells: int, n_jobs: int | None) -> int:
-    """Number of threads to use for a table with this many cells."""
     return job_count(n_jobs, 1 if n_cells < _MIN_CELLS_FOR_THREADS else n_cells)
 
 
@@ -72,7 +71,6 @@ class _SilentBar:
         self._description = description
 
     def update(self, n: int = 1) -> None:
-        """Count further steps."""
         self.n += n
         tell_trees(self._description, self.n, self._total)
 

@@ -29,7 +29,6 @@ _listeners: list[Listener] = []
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Pass the progress of all fits in this process to a listener."""
     _listeners.append(listener)
     try:
         yield
@@ -38,12 +37,10 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def has_listener() -> bool:
-    """Whether anybody is told about progress."""
     return bool(_listeners)
 
 
 def tell_trees(description: str, n_grown: int, n_trees: int) -> None:
-    """Pass a number of trees on."""
     for listener in _listeners:
         listener.trees(description, n_grown, n_trees)
 

@@ -121,7 +121,6 @@ def from_state(state: dict[str, object]) -> Any:
 
 
 def is_serializable(value: object) -> bool:
-    """Whether a value is an instance of a registered class."""
     return type(value) in _names
 
 
@@ -178,7 +177,6 @@ def _version() -> str:
 
 
 def _stamped(plain: dict[str, object]) -> dict[str, object]:
-    """Add the number of the format and this release."""
     return {_FORMAT: FORMAT, _RELEASE: _version(), **plain}
 
 

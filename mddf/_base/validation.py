@@ -27,7 +27,6 @@ def refuse_class(parameter: str, value: object) -> None:
 
 
 def is_boolean(value: object) -> bool:
-    """Whether a value is True or False, of Python or numpy."""
     return isinstance(value, bool | np.bool_)
 
 
@@ -205,3 +204,24 @@ def resolve_named(
         if key in params and params[key] != value:
             raise ValueError(f"{name} means {key}={value!r}; got {short(params[key])}")
     return {**defaults, **params, **fixed}
+
+
+def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if not isinstance(value, str) or value not in allowed:
+        *first, last = map(repr, allowed)
+        raise ValueError(f"{name} must be {', '.join(first)} or {last}, got {short(value)}")
+
+
+def check_whole(name: str, value: object, least: int, most: int | None = None) -> None:
+    number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
+    if number is not None and number >= least and (most is None or number <= most):
+        return
+    bound = f"of at least {least}" if most is None else f"from {least} to {most}"
+    raise ValueError(f"{name} must be a whole number {bound}, got {short(value)}")
+
+
+def check_position(name: str, position: int | None, length: int) -> int:
+    """Validate a position in a list, which may count from its end; return it from the start."""
+    check_whole(name, position, -length, length - 1)
+    assert position is not None
+    return int(position) % length

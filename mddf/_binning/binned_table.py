@@ -43,7 +43,6 @@ class BinnedTable:
         return self.codes[:, c]
 
     def codes_of(self, rows: np.ndarray | slice) -> np.ndarray:
-        """Codes of some rows; a slice is not copied."""
         return self.codes[rows]
 
     def with_rows(self, rows: np.ndarray) -> BinnedTable:

@@ -286,10 +286,5 @@ def apply_bins(
             wanted=wanted,
         )
         ranges = chunks(len(X), useful_jobs(X.size, n_jobs), _ROWS_PER_THREAD)
-    # A single range, as of a few rows, is passed to the kernel without further calls.
-    if len(ranges) == 1:
-        ((first, last),) = ranges
-        code(first=first, last=last)
-    else:
-        in_threads(code, ranges, n_jobs)
+    in_threads(code, ranges, n_jobs)
     return out

@@ -86,7 +86,6 @@ class CategoryEncoder:
 
     @property
     def n_codes(self) -> int:
-        """Number of codes."""
         return len(self.categories) - (0 if self.rare is None else len(self.rare) - 1)
 
     @cached_property
@@ -158,7 +157,6 @@ class CategoryEncoder:
         return np.append(self.look_up(self.categories), [np.nan, np.nan])
 
     def is_unknown(self, column: Column) -> np.ndarray:
-        """Mark cells with a category that was not in the training table."""
         return self.levels(column) > len(self.categories)
 
 

@@ -32,7 +32,6 @@ class CategoryLevels:
         return CategoryLevels(columns, self.numbers[:, places], self.counts[places])
 
     def append(self, more: CategoryLevels) -> CategoryLevels:
-        """Levels of these rows with more rows below."""
         return CategoryLevels(self.columns, np.vstack([self.numbers, more.numbers]), self.counts)
 
     def keys(self, places: list[int]) -> np.ndarray:

@@ -38,7 +38,6 @@ class TableEstimator(Saved, BaseEstimator):
     _fitted: FittedStages
 
     def _fitted_stages(self) -> FittedStages:
-        """The fitted model."""
         check_is_fitted(self)
         return self._fitted
 
@@ -47,7 +46,6 @@ class TableEstimator(Saved, BaseEstimator):
         return self._fitted.binner
 
     def _read_new_rows(self, X: TableLike) -> Table:
-        """Read X as a table of the columns of the fit."""
         check_is_fitted(self)
         return read_table(self, X, reset=False, categorical_features=self.categorical_features)
 
@@ -218,7 +216,6 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
         return subset_accuracy(outputs, predicted, sample_weight)
 
     def _most_probable(self, probabilities: np.ndarray) -> np.ndarray:
-        """Classes of the largest probabilities."""
         by_output = self._by_output(probabilities)
         if isinstance(by_output, list):
             numbers = [output.argmax(axis=1) for output in by_output]

@@ -241,12 +241,10 @@ class FittedStages:
 
     @property
     def members(self) -> list[FittedMember]:
-        """Members of all stages."""
         return [member for stage in self.stages for member in stage.members]
 
     @property
     def n_raw(self) -> int:
-        """Number of features."""
         return self.binner.bins_.n_columns
 
     @property
@@ -361,7 +359,6 @@ class FittedStages:
         return numbers
 
     def average(self, rows: EncodedRows, n_jobs: int | None) -> np.ndarray:
-        """Average of the stages for some rows, before `finish`."""
         average = RunningAverage(self)
         for output in self.run(rows, n_jobs):
             average.add(output)
@@ -442,7 +439,6 @@ class RunningAverage:
         self._weight = 0.0
 
     def add(self, output: StageOutput) -> None:
-        """Add the predictions of a stage."""
         if not self._fitted.weighs_members:
             self._total = output.stage.mean(output.added)
             self._weight = 1.0
@@ -460,7 +456,6 @@ class RunningAverage:
         return self._weight > 0
 
     def value(self) -> np.ndarray:
-        """The average."""
         return self._total / self._weight
 
 

@@ -49,7 +49,6 @@ class OutOfFold(ClassifierMixin, BaseEstimator):
         return by_output(X, [len(classes) for classes in self.classes])
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Return the class of the largest probability."""
         if not isinstance(self.classes, list):
             return self.classes[X.argmax(axis=1)]
         numbers = [probabilities.argmax(axis=1) for probabilities in self.predict_proba(X)]

@@ -12,7 +12,6 @@ GRAIN = 2.0**-40
 
 
 def rounded(vectors: np.ndarray) -> np.ndarray:
-    """Round to whole multiples of `GRAIN`."""
     return np.rint(vectors / GRAIN) * GRAIN
 
 

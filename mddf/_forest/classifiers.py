@@ -168,7 +168,6 @@ class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
 
 
 def _share_of_exact_matches(y_true: np.ndarray, y_pred: np.ndarray) -> float:
-    """Share of samples with the right class in all outputs."""
     return float(np.mean(np.all(y_true == y_pred, axis=1)))
 
 

@@ -61,5 +61,4 @@ class ForestState:
 
     @property
     def n_trees(self) -> int:
-        """Number of trees."""
         return sum(block.n_trees for block in self.trees)

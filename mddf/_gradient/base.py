@@ -123,7 +123,6 @@ class GradientBoosting(BoostingParameters, TableEstimator):
             )
 
     def _target_attributes(self, target: TargetKind) -> dict[str, Any]:
-        """Fitted attributes that describe the target."""
         return {}
 
     def _scorer(
@@ -340,7 +339,6 @@ class GradientBoosting(BoostingParameters, TableEstimator):
         sample_weight: npt.ArrayLike | None,
         offset: npt.ArrayLike | None,
     ) -> BoostingRows:
-        """Append a validation set as held-out rows."""
         refuse_incomplete(X, y)
         assert y is not None
         with naming("X_val"):

@@ -145,7 +145,6 @@ class BoostingRows:
 
     @property
     def any_held_out(self) -> bool:
-        """Whether any rows are held out."""
         return len(self.held_out) > 0
 
     def least_loss(self, target: TargetKind) -> float:

@@ -31,7 +31,6 @@ class FittedBoosting(FittedMember):
     def from_trees(
         cls, trees: BoostedTrees, target: TargetKind, statistics: TargetStatistics | None
     ) -> FittedBoosting:
-        """Describe trees that were grown for a target."""
         return cls([trees], trees.n_scores, is_rounded=False, target=target, statistics=statistics)
 
     @property

@@ -174,12 +174,10 @@ class RegressionTarget(_Target):
 
     @property
     def is_logarithmic(self) -> bool:
-        """Whether raw predictions are logarithms of predictions."""
         return self.loss in LOGARITHMIC
 
     @property
     def has_exponentials(self) -> bool:
-        """Whether the loss has exponentials of raw predictions."""
         return self.is_logarithmic
 
     @property
@@ -346,7 +344,6 @@ class ClassificationTarget(_Target):
         return 0.0
 
     def predicted(self, raw: np.ndarray) -> np.ndarray:
-        """Convert raw predictions to class probabilities."""
         if self.n_classes == 1:
             return np.ones((len(raw), 1))
         if self.has_custom_link:

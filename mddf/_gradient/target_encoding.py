@@ -125,7 +125,6 @@ class TargetStatistics:
 
     @property
     def n_columns(self) -> int:
-        """Number of columns of statistics."""
         return self.bins.n_columns
 
     def transform(self, levels: CategoryLevels) -> np.ndarray:
@@ -206,7 +205,6 @@ class Encoding:
 
     @property
     def n_columns(self) -> int:
-        """Number of columns of statistics."""
         return len(self.groups()) * self.outputs.shape[1]
 
     def groups(self) -> list[list[int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -119,7 +119,6 @@ class BoostedTrees:
 
     @property
     def n_scores(self) -> int:
-        """Length of a raw prediction."""
         return len(self.start)
 
     width = n_scores  # the name of this attribute in `TreeBlock`
@@ -146,7 +145,6 @@ class BoostedTrees:
         return self.arrays.get("weight", np.ones(len(self.arrays["values"])))
 
     def first(self, n_trees: int) -> BoostedTrees:
-        """Keep only the first trees."""
         return self if n_trees >= self.n_trees else self.between(0, n_trees)
 
     def between(self, first: int, last: int) -> BoostedTrees:
@@ -216,14 +214,13 @@ class BoostedTrees:
             out = np.tile(self.start, (len(codes), 1))
         min_rows = max(_MIN_ROWS_PER_THREAD, _MIN_LEAVES_PER_THREAD // max(1, len(trees)))
         ranges = chunks(len(codes), job_count(n_jobs, len(codes) // min_rows), min_rows)
-        # A single range, as of a few rows, is passed to the kernel without further calls.
-        if len(ranges) == 1:
-            self.kernel_trees.add_raw(codes, trees.start, trees.stop, out)
-        else:
-            add = partial(
-                _add_raw, kernel_trees=self.kernel_trees, codes=codes, trees=trees, out=out
+
+        def add(*, first: int, last: int, cancel: _core.Cancel | None) -> None:
+            self.kernel_trees.add_raw(
+                codes[first:last], trees.start, trees.stop, out[first:last], cancel
             )
-            in_threads(add, ranges, n_jobs)
+
+        in_threads(add, ranges, n_jobs)
         return out
 
     def staged(self, codes: np.ndarray, n_jobs: int | None = None) -> Iterator[np.ndarray]:
@@ -249,7 +246,6 @@ class BoostedTrees:
 
     @property
     def n_bytes(self) -> int:
-        """Size of the arrays in bytes."""
         return sum(array.nbytes for array in self.arrays.values())
 
     def importances(self) -> np.ndarray:
@@ -257,19 +253,6 @@ class BoostedTrees:
         gains = np.bincount(self.arrays["column"], self.arrays["gain"], minlength=self.n_columns)
         total = gains.sum()
         return gains / total if total > 0 else gains
-
-
-def _add_raw(
-    first: int,
-    last: int,
-    cancel: _core.Cancel,
-    *,
-    kernel_trees: _core.GradientTrees,
-    codes: np.ndarray,
-    trees: range,
-    out: np.ndarray,
-) -> None:
-    kernel_trees.add_raw(codes[first:last], trees.start, trees.stop, out[first:last], cancel)
 
 
 def code_positions(bins: Bins) -> np.ndarray:

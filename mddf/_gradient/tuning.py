@@ -229,7 +229,6 @@ class Trials:
 
     @cached_property
     def n_held_out(self) -> int:
-        """Number of units that are held out."""
         held_out = self._held_out
         if self.units.rows.table is self.rows.table:
             return self.units.n_among(held_out)

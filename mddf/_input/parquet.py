@@ -54,7 +54,6 @@ def refuse_unreadable(columns: Iterable[str], unreadable: Mapping[str, str]) -> 
 
 
 def _common_field(fields: Sequence[pa.Field]) -> pa.Field:
-    """Make the field that holds the values of all fields of a name."""
     import pyarrow as pa
 
     if any(field.type != fields[0].type for field in fields):

@@ -137,7 +137,6 @@ def _read_by_columns(
     categorical_features: npt.ArrayLike | None,
     elapsed: Collection[str],
 ) -> ChunkedFrame:
-    """Leave the column of times out, and replace the columns of dates."""
     assert X.names is not None
     order = _order_in(estimator, X.names, reset)
     dates: Dates = dates_of_fit(estimator)
@@ -221,7 +220,7 @@ def _read_frame(
     names = table.names or []
     dates = {} if reset else dates_of_fit(estimator)
     # Scikit-learn's comparison of equal names takes longer. Parts in place of dates are as good.
-    if not reset and names == (table_names(estimator) if dates else _names_at_fit(estimator)):
+    if not reset and names == table_names(estimator):
         return table
     # 1. Leave the column out that only orders the rows.
     original = X
@@ -253,11 +252,6 @@ def _read_frame(
         columns_of_features = tuple(column for column in described if column.name != order)
         setattr(estimator, _COLUMNS, columns_of_features)
     return table
-
-
-def _names_at_fit(estimator: BaseEstimator) -> list[str] | None:
-    names = getattr(estimator, "feature_names_in_", None)
-    return None if names is None else names.tolist()
 
 
 def _check_names(estimator: BaseEstimator, X: Any, names: list[Any], reset: bool) -> None:

@@ -63,7 +63,6 @@ def follow_dates(dates: np.ndarray) -> bool:
 
 
 def warn_of_sorted_times(place: str) -> None:
-    """Warn of a column by which the rows are sorted."""
     warn(
         f"the rows are sorted by column {place}. If it is a time, and the model is to predict "
         "later rows, folds of rows at random promise too much: pass cv=TimeOrder(...) with this "

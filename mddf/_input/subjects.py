@@ -92,7 +92,6 @@ class Key:
 
     @property
     def mean(self) -> float:
-        """Mean number of rows of a value."""
         return float(self.counts.sum() / max(1, len(self.counts)))
 
     def is_subject(self, name: Any, block: np.ndarray, c: int) -> bool:
@@ -133,7 +132,6 @@ class Key:
         return n_properties >= 2 and log_chance < _LOG_CHANCE
 
     def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs of rows with the same value."""
         order = np.argsort(self.codes, kind="stable")
         codes = self.codes[order]
         is_pair = (codes[1:] == codes[:-1]) & (codes[1:] >= 0)
@@ -215,7 +213,6 @@ def find_subjects(
 
 
 def warn_of_subjects(place: str, key: Key) -> None:
-    """Warn of a column that looks like subjects."""
     warn(
         f"column {place} looks like an identifier of subjects: {len(key.counts)} values with "
         f"about {key.mean:.0f} rows each. If the rows of a value belong together, leave the "

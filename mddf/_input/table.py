@@ -262,7 +262,6 @@ class Table:
         return self.small_blocks()
 
     def small_blocks(self) -> list[range]:
-        """Ranges of columns that take little memory as numbers."""
         n_rows, n_columns = self.shape
         size = max(1, _BLOCK_BYTES // (8 * n_rows))
         return [range(i, min(i + size, n_columns)) for i in range(0, n_columns, size)]

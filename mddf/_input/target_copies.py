@@ -111,7 +111,6 @@ def _label_codes(labels: np.ndarray) -> np.ndarray:
 
 
 def warn_of_copy(place: str, n_present: int) -> None:
-    """Warn of a column that equals the target."""
     warn(
         f"column {place} equals the target in all {n_present} rows in which it is present: the "
         "model only copies it. Leave the column out of X, unless it is known when you predict",

@@ -6,7 +6,7 @@ import mmap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,57 +14,8 @@ import numpy.typing as npt
 from mddf import _core
 from mddf._base.serialization import register_serializable
 
-
-class TreeReader(Protocol):
-    """The kernel's view of a block of trees.
-
-    Methods with `first` and `last` handle these rows only, and leave other rows of `out` as they
-    are.
-    """
-
-    def parts(self) -> tuple[Any, ...]: ...
-
-    @staticmethod
-    def joined(blocks: Sequence[Any]) -> TreeReader: ...
-
-    def check(self) -> None: ...
-
-    def n_nodes(self) -> int: ...
-
-    def mark_columns(self, out: np.ndarray) -> None: ...
-
-    def add_leaf_values(
-        self,
-        codes: np.ndarray,
-        first: int,
-        last: int,
-        out: np.ndarray,
-        cancel: _core.Cancel | None = None,
-    ) -> None:
-        """Add the sum over the trees of the leaves' values to `out`, float64 (n_rows, width)."""
-
-    def add_leaf_values_of_numbers(
-        self,
-        x: np.ndarray,
-        edges: np.ndarray,
-        bin_start: np.ndarray,
-        *,
-        first: int,
-        last: int,
-        out: np.ndarray,
-        cancel: _core.Cancel | None = None,
-    ) -> None:
-        """Do the same for rows that are not coded, whose numbers are compared with thresholds."""
-
-    def leaf_indices(
-        self,
-        codes: np.ndarray,
-        first: int,
-        last: int,
-        out: np.ndarray,
-        cancel: _core.Cancel | None = None,
-    ) -> None:
-        """Write the leaf of each tree to `out`, int64 (n_rows, n_trees)."""
+# The kernel's view of a block of trees. Methods with `first` and `last` handle these rows only.
+Reader = _core.TreeReader | _core.ValueTreeReader
 
 
 class TreeBlock:
@@ -77,8 +28,8 @@ class TreeBlock:
 
     _sizes: ClassVar[tuple[str, ...]]
     _dtypes: ClassVar[dict[str, type]]
-    _reader_type: ClassVar[type[TreeReader]]
-    reader: TreeReader  # the kernel checks and predicts through it
+    _reader_type: ClassVar[Any]
+    reader: Reader  # the kernel checks and predicts through it
     nodes: np.ndarray
     tree_start: np.ndarray
     n_columns: int
@@ -95,7 +46,7 @@ class TreeBlock:
         object.__setattr__(self, "reader", reader)
 
     @classmethod
-    def _from_reader(cls, reader: TreeReader) -> Self:
+    def _from_reader(cls, reader: Reader) -> Self:
         """Make a block from trees that the kernel has just grown, which need no check."""
         trees = cls.__new__(cls)
         names = (*cls._sizes, *cls._dtypes, "reader")
@@ -146,12 +97,10 @@ class TreeBlock:
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes of all trees, leaves included."""
         return self.reader.n_nodes()
 
     @property
     def n_bytes(self) -> int:
-        """Size of the arrays in bytes."""
         return sum(getattr(self, name).nbytes for name in self._dtypes)
 
     def mark_columns(self, out: np.ndarray) -> None:
@@ -223,7 +172,7 @@ def shares(sums: np.ndarray) -> np.ndarray:
         return sums / sums.sum(axis=1, keepdims=True)
 
 
-def trees_from_reader(reader: _core.TreeReader | _core.ValueTreeReader) -> Trees | ValueTrees:
+def trees_from_reader(reader: Reader) -> Trees | ValueTrees:
     """Make a block from trees that the kernel has just grown."""
     if isinstance(reader, _core.TreeReader):
         return Trees._from_reader(reader)

@@ -18,7 +18,6 @@ _PURE = 1 << 31
 
 
 def decode_forest(trees: TreeBlock) -> Nodes:
-    """Unpack a block of trees."""
     trees.reader.check()
     # 1. Find the words that are nodes; the others are sets of categories.
     is_node = _mark_nodes(trees.nodes, trees.tree_start)

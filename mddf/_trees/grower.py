@@ -304,7 +304,6 @@ def grow(
     jobs: Sequence[TreeJob],
     **options: Any,
 ) -> list[GrowthResult]:
-    """Return the results of all jobs; see :func:`growing` for the parameters."""
     return list(growing(table, target, jobs, **options))
 
 

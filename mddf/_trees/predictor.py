@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -50,7 +49,6 @@ def _count_trees(trees: Iterable[TreeBlock]) -> int:
 def _row_ranges(
     trees: Sequence[TreeBlock], n_rows: int, n_jobs: int | None
 ) -> list[tuple[int, int]]:
-    """Ranges of rows, one for each thread."""
     fewest = max(_MIN_ROWS_PER_THREAD, _MIN_WALKS_PER_THREAD // max(1, _count_trees(trees)))
     return chunks(n_rows, job_count(n_jobs, n_rows // fewest), fewest)
 
@@ -67,26 +65,13 @@ def leaf_sums(
         return _leaf_sums_on_workers(trees, codes, n_jobs)
     sums = np.zeros((n_rows, trees[0].width))
     ranges = _row_ranges(trees, n_rows, n_jobs)
-    # A single range, as of a few rows, is passed to the kernel without further calls.
-    if len(ranges) == 1:
+
+    def add(*, first: int, last: int, cancel: Cancel | None) -> None:
         for block in trees:
-            block.reader.add_leaf_values(codes, 0, n_rows, sums)
-    else:
-        in_threads(partial(_add_leaf_values, trees=trees, codes=codes, sums=sums), ranges, n_jobs)
+            block.reader.add_leaf_values(codes, first, last, sums, cancel)
+
+    in_threads(add, ranges, n_jobs)
     return sums
-
-
-def _add_leaf_values(
-    first: int,
-    last: int,
-    cancel: Cancel | None = None,
-    *,
-    trees: Sequence[TreeBlock],
-    codes: np.ndarray,
-    sums: np.ndarray,
-) -> None:
-    for block in trees:
-        block.reader.add_leaf_values(codes, first, last, sums, cancel)
 
 
 def leaf_sums_of_numbers(
@@ -98,25 +83,15 @@ def leaf_sums_of_numbers(
     missing. `bins` belong to the table that the trees were grown on, without categorical columns.
     """
     sums = np.zeros((len(numbers), trees[0].width))
-    add = partial(_add_leaf_values_of_numbers, trees=trees, numbers=numbers, bins=bins, sums=sums)
+
+    def add(*, first: int, last: int, cancel: Cancel | None) -> None:
+        for block in trees:
+            block.reader.add_leaf_values_of_numbers(
+                numbers, bins.edges, bins.start, first=first, last=last, out=sums, cancel=cancel
+            )
+
     in_threads(add, _row_ranges(trees, len(numbers), n_jobs), n_jobs)
     return sums
-
-
-def _add_leaf_values_of_numbers(
-    first: int,
-    last: int,
-    cancel: Cancel,
-    *,
-    trees: Sequence[TreeBlock],
-    numbers: np.ndarray,
-    bins: Bins,
-    sums: np.ndarray,
-) -> None:
-    for block in trees:
-        block.reader.add_leaf_values_of_numbers(
-            numbers, bins.edges, bins.start, first=first, last=last, out=sums, cancel=cancel
-        )
 
 
 def _leaf_sums_on_workers(
@@ -135,7 +110,8 @@ def _leaf_sums_on_workers(
 
 def _leaf_sums_in_one_thread(trees: Sequence[TreeBlock], codes: np.ndarray) -> np.ndarray:
     sums = np.zeros((len(codes), trees[0].width))
-    _add_leaf_values(0, len(codes), trees=trees, codes=codes, sums=sums)
+    for block in trees:
+        block.reader.add_leaf_values(codes, 0, len(codes), sums)
     return sums
 
 
@@ -184,19 +160,10 @@ def forest_leaves(
 ) -> np.ndarray:
     """Leaf of every tree that every row ends in: int64 of shape (n_rows, n_trees)."""
     leaves = [np.empty((len(codes), block.n_trees), np.int64) for block in trees]
-    write = partial(_write_leaf_indices, trees=trees, codes=codes, leaves=leaves)
+
+    def write(*, first: int, last: int, cancel: Cancel | None) -> None:
+        for block, block_leaves in zip(trees, leaves, strict=True):
+            block.reader.leaf_indices(codes, first, last, block_leaves, cancel)
+
     in_threads(write, _row_ranges(trees, len(codes), n_jobs), n_jobs)
     return leaves[0] if len(trees) == 1 else np.concatenate(leaves, axis=1)
-
-
-def _write_leaf_indices(
-    first: int,
-    last: int,
-    cancel: Cancel,
-    *,
-    trees: Sequence[TreeBlock],
-    codes: np.ndarray,
-    leaves: list[np.ndarray],
-) -> None:
-    for block, block_leaves in zip(trees, leaves, strict=True):
-        block.reader.leaf_indices(codes, first, last, block_leaves, cancel)

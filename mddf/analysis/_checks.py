@@ -19,7 +19,6 @@ def check_number(name: str, value: float, least: float, *, above: bool = False) 
 
 
 def check_count(name: str, value: float, least: int) -> None:
-    """Refuse values that are not whole numbers of at least `least`."""
     check_number(name, value, least)
     if value != int(value):
         raise ValueError(f"{name} must be a whole number; got {short(value)}")
@@ -33,7 +32,6 @@ def check_delta(delta: float) -> None:
 
 
 def check_norm_order(p: float) -> None:
-    """Refuse orders of a norm below 1."""
     with naming("p"):
         if not p >= 1:
             raise ValueError(f"p must be at least 1; got {short(p)}")
@@ -51,7 +49,6 @@ def finite_numbers(name: str, values: ArrayLike, least: float = -np.inf) -> NDAr
 
 
 def finite_vector(name: str, values: ArrayLike, least: float = -np.inf) -> NDArray[np.float64]:
-    """Convert values to a vector of float64; see `finite_numbers`."""
     array = finite_numbers(name, values, least)
     if array.ndim != 1:
         raise ValueError(f"{name} must be a 1-d array; got shape {array.shape}")
@@ -59,7 +56,6 @@ def finite_vector(name: str, values: ArrayLike, least: float = -np.inf) -> NDArr
 
 
 def some_margins(margins: ArrayLike) -> NDArray[np.float64]:
-    """Convert margins to a vector with at least one entry."""
     sample = finite_vector("margins", margins)
     if len(sample) == 0:
         raise ValueError("margins must have at least one entry; got none")

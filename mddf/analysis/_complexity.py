@@ -342,7 +342,6 @@ def _sign_batches(
 
 
 def _as_signs(bits: NDArray[np.int64]) -> NDArray[np.float64]:
-    """-1 for 0 and +1 for 1."""
     return np.asarray(2 * bits - 1, np.float64)
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from mddf._base.messages import short
+from mddf._base.validation import check_position
 from mddf._binning.binner import Binner
 from mddf._binning.bins import Bins
 from mddf._gradient.decoding import decode
@@ -20,7 +21,6 @@ from mddf._trees.arrays import TreeBlock
 from mddf._trees.decoding import thresholds
 from mddf._trees.nodes import LEAF
 
-from ._checks import check_position
 from ._paths import rows_at_leaves
 
 TREE_UNDEFINED = -2  # as in scikit-learn
@@ -195,7 +195,6 @@ def _split(
     bins: Bins,
     codes: np.ndarray | None,
 ) -> list[TreeArrays]:
-    """Divide a block into its trees."""
     nodes = decode(block)
     leaf = nodes.left == LEAF
     value = nodes.value * unit

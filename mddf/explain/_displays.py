@@ -13,8 +13,8 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import short
+from mddf._base.validation import check_whole
 
-from ._checks import check_whole
 from ._importances import importances
 
 if TYPE_CHECKING:

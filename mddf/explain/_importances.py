@@ -13,7 +13,7 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import column_or_1d
 
 from mddf._base.messages import short
-from mddf._base.validation import check_lengths, naming
+from mddf._base.validation import check_choice, check_lengths, check_whole, naming
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._fitted.fitted_model import Stage
 from mddf._fitted.vector_layout import combine
@@ -29,7 +29,6 @@ from mddf._inspection.stages import (
 from mddf._targets.kernel_targets import finite_values
 from mddf._targets.target_validation import all_weights, known_labels
 
-from ._checks import check_choice, check_whole
 from ._column_groups import ColumnGroups, names_of_features
 from ._paths import own_class_contributions, path_contributions
 from ._permutation import Scoring, make_scorer, permutation_importances

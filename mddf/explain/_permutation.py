@@ -16,11 +16,11 @@ from sklearn.utils import Bunch, check_array, check_random_state
 from tqdm import tqdm
 
 from mddf._base.messages import nearest, short
+from mddf._base.validation import check_whole
 from mddf._input.frame import is_frame
 from mddf._input.reading import whole_frame
 from mddf._input.table import Table
 
-from ._checks import check_whole
 from ._column_groups import ColumnGroups, by_row_numbers, column_numbers, names_of_features
 
 # As scikit-learn's `check_scoring` takes it.
@@ -177,7 +177,6 @@ def permutation_importances(
 
 
 def take_rows(X: Any, rows: np.ndarray) -> Any:
-    """Rows of X, whatever type it has."""
     if is_frame(X):
         frame = nw.from_native(X, eager_only=True)
         return frame[rows.tolist()].to_native()

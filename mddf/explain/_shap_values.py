@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, is_regressor
 
-from mddf._base.validation import naming
+from mddf._base.validation import check_choice, check_whole, naming
 from mddf._binning.bins import apply_bins
 from mddf._fitted.vector_layout import combine
 from mddf._inspection.stages import (
@@ -25,7 +25,6 @@ from mddf._inspection.stages import (
     refuse_untraceable,
 )
 
-from ._checks import check_choice, check_whole
 from ._tree_shap import tree_contributions
 
 if TYPE_CHECKING:

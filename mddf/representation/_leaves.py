@@ -14,6 +14,7 @@ from sklearn.utils import gen_batches
 
 from mddf._base.messages import short
 from mddf._base.serialization import register_serializable
+from mddf._base.validation import check_position
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._fitted.fitted_model import FittedMember
 from mddf._forest.base import Forest
@@ -24,7 +25,6 @@ from mddf._gradient.trees import BoostedTrees
 from mddf._inspection.stages import coded_stages, fitted_stages
 from mddf._members.boosted import BoostedFolds
 from mddf._trees import predictor
-from mddf.explain._checks import check_position
 
 
 def leaf_indices(
@@ -132,7 +132,6 @@ class LeafColumns:
 
     @classmethod
     def from_leaves(cls, leaves: np.ndarray) -> LeafColumns:
-        """Columns for the leaves of some rows, of shape (n_samples, n_trees)."""
         # Leaves of a tree have small numbers close together, so that counting beats sorting. One
         # count for all trees takes 0.7 times as long as one for each, which needs a transpose.
         lowest = leaves.min(axis=0)

@@ -11,10 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 
 from mddf._base.messages import short
-from mddf._base.validation import check_lengths
+from mddf._base.validation import check_lengths, check_whole
 from mddf._forest.base import Forest
 from mddf._targets.target_validation import encode_labels
-from mddf.explain._checks import check_whole
 from mddf.representation._leaves import LeafColumns, leaf_indices
 
 Weighting = Literal["all", "leaf-size", "out-of-bag", "in-bag"]
