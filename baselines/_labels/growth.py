@@ -11,15 +11,17 @@ import numpy as np
 from mddf._base.messages import short
 from mddf._base.serialization import register_serializable
 from mddf._base.validation import is_list
+from mddf._fitted.fitted_model import Stage
 from mddf._forest.classifiers import (
     BaseForest,
     CompletelyRandomForestClassifier,
     RandomForestClassifier,
 )
-from mddf._layers.cascade import grow_layer, layer_splits
+from mddf._layers.cascade import layer_splits, stage_of_models
 from mddf._layers.cascade_plan import LayerFolds
 from mddf._layers.checkpoints import Checkpoint
-from mddf._layers.member import ForestMember
+from mddf._layers.evidence import Evidence
+from mddf._layers.member import ForestMember, fit_all
 from mddf._layers.memmap import put_aside
 from mddf._layers.seeds import Purpose
 from mddf._layers.stopping import Stopper
@@ -110,7 +112,7 @@ def grow_label_forest(
     measure: str,
     reuse: bool,  # whether layers can reuse the vectors of the layer before
     refit: bool,  # keep forests of all samples rather than forests of the folds
-    checkpoint: Checkpoint | None = None,
+    checkpoint: Checkpoint,
     verbose: bool = False,  # whether a line is printed for each layer
 ) -> GrownLabelForest:
     """Grow the layers of a multi-label deep forest, and keep them up to the best one."""
@@ -120,14 +122,13 @@ def grow_label_forest(
         before = layers[-1].vectors if layers else None
         folds = layer_folds.for_layer(number)
         assert folds is not None
-        layer = None if checkpoint is None else checkpoint.load(number)
+        layer = checkpoint.load(number)
         if layer is None:
             job = _layer_job(number, trainer, folds, before, refit=refit)
             layer = _train_layer(
                 number, trainer, forests, job, before, measure=measure, reuse=reuse
             )
-            if checkpoint is not None:
-                checkpoint.save(number, layer)
+            checkpoint.save(number, layer)
 
         # 2. Add the layer, and stop if the measure no longer improves.
         figures = _figures(number, trainer, layer, measure)
@@ -141,12 +142,12 @@ def grow_label_forest(
             break
 
     # 3. Drop the layers after the best one.
-    kept = stopper.kept()
+    reason = stopper.reason()
     if verbose:
-        print(kept.reason)
-    layers = layers[: kept.last_layer + 1]
+        print(reason)
+    layers = layers[: stopper.last_kept + 1]
     return GrownLabelForest(
-        [layer.stage for layer in layers], [layer.vectors for layer in layers], kept.reason
+        [layer.stage for layer in layers], [layer.vectors for layer in layers], reason
     )
 
 
@@ -169,6 +170,21 @@ def _layer_job(
         layer_input=LayerInput(np.arange(trainer.n_features + n_added, dtype=np.int32)),
         description=f"layer {number + 1}",
     )
+
+
+def grow_layer(
+    trainer: Trainer, members: list[ForestMember], job: Job
+) -> tuple[Stage, list[np.ndarray]]:
+    """Train a layer; returns it with the out-of-fold vectors of its forests."""
+    assert job.layer_input is not None
+    evidence = [
+        Evidence.from_fits(members[i], fits, trainer, job)  # all are forests, in their order
+        for i, fits in fit_all(dict(enumerate(members)), trainer, job)
+    ]
+    stage = stage_of_models(
+        trainer, members, [part.models for part in evidence], job.layer_input.columns
+    )
+    return stage, [part.vectors for part in evidence]
 
 
 def _train_layer(

@@ -32,13 +32,8 @@ from mddf._layers.layered_estimator import (
 from mddf._layers.member import Member
 from mddf._layers.member_parsing import OUT_OF_BAG, resolve_forests
 from mddf._layers.rules import LayerRules
-from mddf._layers.stopping import (
-    MARGIN_RATIO,
-    Stopper,
-    layer_score,
-    needed_gain,
-    score_on_rows,
-)
+from mddf._layers.scores import MARGIN_RATIO, layer_score, score_on_rows
+from mddf._layers.stopping import Stopper, needed_gain
 from mddf._layers.tasks import ClassificationTask
 from mddf._layers.trainer import Trainer
 from mddf._resampling.sampling import canonical_order

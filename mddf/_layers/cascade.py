@@ -15,6 +15,7 @@ from mddf._fitted.fitted_model import Stage
 from mddf._fitted.vector_layout import combine
 from mddf._layers.cascade_plan import LayerFolds
 from mddf._layers.checkpoints import Checkpoint
+from mddf._layers.evidence import Evidence
 from mddf._layers.margin_loss import (
     MarginHistory,
     class_margins,
@@ -22,7 +23,7 @@ from mddf._layers.margin_loss import (
     margin_moments,
     margin_ratio,
 )
-from mddf._layers.member import Member, train_all
+from mddf._layers.member import Member, fit_all
 from mddf._layers.memmap import mean_of, put_aside
 from mddf._layers.rules import LayerRules, LayerView
 from mddf._layers.seeds import Purpose
@@ -124,6 +125,9 @@ class Cascade:
             trainer.append_features(self._features_for_next())
             if trainer.numbers is not None:
                 added = np.hstack(list(self._features_for_next()))
+        layer_input = LayerInput(
+            self._input_columns(number), self.reweighting, self.rules.redraws, added
+        )
         entropy = trainer.seeds.entropy_for(Purpose.FORESTS, number)
         job = Job(
             splits=layer_splits(
@@ -134,9 +138,7 @@ class Cascade:
             ),
             entropy_of=lambda i: entropy if i is None else (*entropy, i),
             aggregator=SumOfTrees(trainer.task),
-            layer_input=LayerInput(
-                self._input_columns(number), self.reweighting, self.rules.redraws, added
-            ),
+            layer_input=layer_input,
             description=f"layer {number + 1}",
             numbers_forests=True,
         )
@@ -147,7 +149,12 @@ class Cascade:
             .with_tree_factor(self._tree_factor)
             for member in self.members
         ]
-        stage, vectors = grow_layer(trainer, members, job)
+        evidence = {}
+        for i, fits in fit_all(dict(enumerate(members)), trainer, job):
+            evidence[i] = Evidence.from_fits(members[i], fits, trainer, job)
+        models = [evidence[i].models for i in range(len(members))]
+        vectors = [evidence[i].vectors for i in range(len(members))]
+        stage = stage_of_models(trainer, members, models, layer_input.columns)
         if self.rules.columns_of_regions is not None:
             stage = replace(stage, augmentation=self.rules.columns_of_regions)
             self._region_columns = self._columns_of_regions(stage, job.splits)
@@ -295,7 +302,7 @@ def grow_cascade(
     score: Callable[..., float],
     stopper: Stopper,
     *,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: Checkpoint,
     calibrates: bool = False,
     verbose: bool = False,  # whether a line is printed for each layer
     keep_vectors: bool = False,  # whether the out-of-fold class vectors are kept
@@ -312,11 +319,10 @@ def grow_cascade(
         if stopper.ended_by:
             break
         folds = cascade.folds.for_rows(number, cascade.active)
-        layer = None if checkpoint is None else checkpoint.load(number)
+        layer = checkpoint.load(number)
         if layer is None:
             layer = cascade.train_layer(number, folds)
-            if checkpoint is not None:
-                checkpoint.save(number, layer)
+            checkpoint.save(number, layer)
         stage, vectors, seconds = layer
 
         # 2. Add the layer, and score the layers so far together.
@@ -352,16 +358,15 @@ def grow_cascade(
             break
 
     # 4. Keep the layers up to the best one, and calibrate their average.
-    kept = stopper.kept()
-    cascade.probabilities = kept.probabilities
-    cascade.stop_reason = kept.reason
-    tell_line(kept.reason, verbose=verbose)
+    cascade.probabilities = np.array(stopper.probabilities)
+    cascade.stop_reason = stopper.reason()
+    tell_line(cascade.stop_reason, verbose=verbose)
     cascade.history = stopper.history(HISTORY)
-    del cascade.stages[kept.last_layer + 1 :]
-    del cascade.vectors[kept.last_layer + 1 :]
+    del cascade.stages[stopper.last_kept + 1 :]
+    del cascade.vectors[stopper.last_kept + 1 :]
     if calibrates:
         task = trainer.task
-        cascade.calibration = calibration(kept.probabilities, task.target, task.weight)
+        cascade.calibration = calibration(cascade.probabilities, task.target, task.weight)
 
 
 def _line_for_layer(record: dict[str, float]) -> str:
@@ -389,22 +394,21 @@ def layer_splits(
     return [*splits, Split(rows, None)] if refit else splits
 
 
-def grow_layer(
-    trainer: Trainer, members: Sequence[Member], job: Job
-) -> tuple[Stage, list[np.ndarray]]:
-    """Train a layer, which passes the vectors of all members on."""
-    assert job.layer_input is not None
-    evidence = train_all(dict(enumerate(members)), trainer, job)
-    models = [evidence[i].models for i in range(len(members))]
+def stage_of_models(
+    trainer: Trainer,
+    members: Sequence[Member],
+    models: Sequence[list[Any]],  # of each member
+    columns: np.ndarray,  # input columns
+) -> Stage:
+    """A trained layer, which passes the vectors of all members on."""
     bins = trainer.table.bins
-    stage = Stage(
+    return Stage(
         [member.freeze(kept, trainer) for member, kept in zip(members, models, strict=True)],
         bins.columns(trainer.n_features, bins.n_columns),
         inputs=list(range(len(members))),
-        columns=job.layer_input.columns,
+        columns=columns,
         importances=_importances(trainer, members, models),
     )
-    return stage, [evidence[i].vectors for i in range(len(members))]
 
 
 def _importances(

@@ -32,11 +32,14 @@ class Checkpoint:
     """Folder with a file for each layer of a fit, in the format of `mddf.save`.
 
     A file holds hashes of everything that the fit depends on, so that another fit is refused.
+    Nothing is saved if there is no folder.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], fit: dict[str, str]) -> None:
-        self.folder = Path(folder)
+    def __init__(self, folder: str | os.PathLike[str] | None, fit: dict[str, str]) -> None:
+        self.folder = None if folder is None else Path(folder)
         self.fit = fit
+        if self.folder is None:
+            return
         with self._named():
             self.folder.mkdir(parents=True, exist_ok=True)
             # Whether files can be written is known before a layer has taken its time.
@@ -44,13 +47,14 @@ class Checkpoint:
                 tempfile.TemporaryFile(dir=self.folder).close()
 
     def _path(self, number: int) -> Path:
+        assert self.folder is not None
         return self.folder / f"layer-{number + 1:03}.mddf"
 
     def load(self, number: int) -> Any:
         """State of a layer; None if there is no file of it."""
-        path = self._path(number)
-        if not path.exists():
+        if self.folder is None or not self._path(number).exists():
             return None
+        path = self._path(number)
         try:
             state, notes = load_with_notes(path)
         except ModelFileError as error:
@@ -67,6 +71,8 @@ class Checkpoint:
 
     def save(self, number: int, state: Any) -> None:
         """Save the state of a layer; completely or not at all, if the process is killed."""
+        if self.folder is None:
+            return
         with self._named():
             notes = {"layer": number, "fit": self.fit}
             save_with_notes(self._path(number), to_plain(state), notes)
@@ -83,10 +89,10 @@ class Checkpoint:
 
 def open_checkpoint(
     estimator: Any, trainer: Trainer, members: Sequence[Member], *, stores_models: bool
-) -> Checkpoint | None:
-    """The checkpoint of a fit, if there is one; refuses fits that cannot be stored."""
+) -> Checkpoint:
+    """The checkpoint of a fit; refuses fits that cannot be stored."""
     if estimator.checkpoint is None:
-        return None
+        return Checkpoint(None, {})
     seed = estimator.random_state
     if not isinstance(seed, int | np.integer):
         raise ValueError(

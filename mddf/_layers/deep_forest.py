@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
@@ -13,23 +12,21 @@ from mddf._base.parallel import TimeIsUp
 from mddf._base.progress import tell_work
 from mddf._layers.checkpoints import Checkpoint
 from mddf._layers.cross_fitting import CrossFitting
-from mddf._layers.first_layer import PROGRESS_OF_FIRST_LAYER, train_first_layer
-from mddf._layers.later_layers import LaterLayers
+from mddf._layers.first_layer import train_first_layer
+from mddf._layers.later_layers import try_later_layer
 from mddf._layers.member import Member, members_of_later_layers
 from mddf._layers.member_options import (
     BoostingChoice,
     choose_boosting_options,
     choose_forest_options,
     leaf_wise_choice,
-    reweighting_factors,
 )
+from mddf._layers.nested_folds import NestedInputs
 from mddf._layers.report import Candidate, FitReport, Leaderboard
 from mddf._layers.seeds import Purpose
 from mddf._layers.stack import Average, Layer, Stack
-from mddf._layers.tasks import Task
 from mddf._layers.time_limit import fit_into_time
 from mddf._layers.trainer import Trainer
-from mddf._targets.weights import mean_error, n_counted
 
 # Time to weight the members, for each number that a member forecasts. It is kept back from the
 # first layer. Measured once on one core.
@@ -43,19 +40,6 @@ _LATER_FACTOR = 3.0
 _LATER_SHARE = 0.7
 
 
-@dataclass(frozen=True)
-class Gain:
-    """Gain of a layer in score or loss, and the standard error that it has to exceed."""
-
-    value: float
-    error: float
-    reason: str  # why the layer is rejected, if it is
-
-    @property
-    def is_significant(self) -> bool:
-        return bool(self.value > self.error)
-
-
 def grow_deep_forest(
     trainer: Trainer,
     members: list[Member],  # of the first layer; options of named ones are chosen here
@@ -63,7 +47,7 @@ def grow_deep_forest(
     n_layers: int,
     depths: tuple[int, ...],  # depths of the named boosted trees that are compared
     keep_fold_models: bool,  # whether they predict, not models of all samples
-    checkpoint: Checkpoint | None = None,
+    checkpoint: Checkpoint,
     verbose: bool = False,
 ) -> Stack:
     """Grow the layers of a deep forest.
@@ -90,29 +74,33 @@ def grow_deep_forest(
     # 2. Train the first layer, and weight its members.
     start = perf_counter()
     with _time_for_weights(trainer):
-        layer = _stored_layer(checkpoint, 0, members)
-        if layer is None:
+        state = checkpoint.load(0)
+        if state is not None:
+            layer = Layer.from_state(state, members)
+        else:
             layer = train_first_layer(
                 members, trainer, report, boosting_choices, keep_fold_models=keep_fold_models
             )
-            _save(checkpoint, 0, layer)
+            checkpoint.save(0, layer.state())
         seconds_of_first_layer = perf_counter() - start
         layer.vote(trainer.task)
         average = stack.average_with(layer)
         figures.add_first_layer(layer)
         forecast = figures.forecast(layer.figure_vectors, average)
         _report_weights(trainer, report, layer, average)
-        _add(stack, layer, average, forecast, start)
+        stack.add(layer, average, forecast, elapsed=perf_counter() - start)
 
     # 3. Try later layers, as long as they help.
-    later = LaterLayers(stack, keep_fold_models=keep_fold_models)
+    nested = NestedInputs(stack)
     for number in range(1, n_layers):
-        stack.stop_reason = _reason_to_stop(stack, later, members, seconds_of_first_layer)
+        stack.stop_reason = _reason_to_stop(stack, nested, members, seconds_of_first_layer)
         if stack.stop_reason:
             return stack
         try:
             with trainer.clock.cut(_LATER_SHARE, whole=True):
-                stack.stop_reason = _try_later_layer(stack, later, figures, checkpoint)
+                stack.stop_reason = try_later_layer(
+                    stack, nested, figures, checkpoint, keep_fold_models=keep_fold_models
+                )
         except TimeIsUp:
             report.add_cut(f"layer {number + 1}", "not kept", n_rows=trainer.n_samples)
             stack.stop_reason = f"time_limit ended the trial of layer {number + 1}"
@@ -178,20 +166,8 @@ def _choose_boosting_options(
     return choices
 
 
-def _stored_layer(
-    checkpoint: Checkpoint | None, number: int, members: Sequence[Member]
-) -> Layer | None:
-    state = None if checkpoint is None else checkpoint.load(number)
-    return None if state is None else Layer.from_state(state, members)
-
-
-def _save(checkpoint: Checkpoint | None, number: int, layer: Layer) -> None:
-    if checkpoint is not None:
-        checkpoint.save(number, layer.state())
-
-
 def _reason_to_stop(
-    stack: Stack, later: LaterLayers, members: list[Member], seconds_of_first_layer: float
+    stack: Stack, nested: NestedInputs, members: list[Member], seconds_of_first_layer: float
 ) -> str:
     """Why no later layer is tried; empty if one is."""
     if not members_of_later_layers(members):
@@ -200,64 +176,7 @@ def _reason_to_stop(
         return f"no forest of layer {len(stack.layers)} has a weight above 0"
     if not stack.trainer.clock.allows(_LATER_FACTOR * seconds_of_first_layer, _LATER_SHARE):
         return "time_limit has no time for a later layer"
-    return later.nested.reason_not_to_nest()
-
-
-def _try_later_layer(
-    stack: Stack, later: LaterLayers, figures: CrossFitting, checkpoint: Checkpoint | None
-) -> str:
-    """Train a later layer, and keep it if it helps; returns why it is not kept, or nothing.
-
-    It is given up as soon as it does not help on the first fold.
-    """
-    start = perf_counter()
-    number = len(stack.layers)
-    trainer = stack.trainer
-    task = trainer.task
-    forests = stack.layers[0].best_forests(task)
-    layer = _stored_layer(checkpoint, number, forests)
-    if layer is None:
-        tell_work(f"layer {number + 1}", PROGRESS_OF_FIRST_LAYER)
-        for trial in (later.optimistic_layer, later.layer_of_first_fold):
-            layer = trial(number, forests)
-            reason = _reason_on_first_fold(stack, layer, figures, later.first_fold_rows, start)
-            if reason:
-                return reason
-        layer = later.layer_of_all_folds(number, forests)
-        _save(checkpoint, number, layer)
-    stack.features_for(number)
-    layer.vote(task)
-    for evidence in layer.evidence:
-        evidence.seconds = (perf_counter() - start) / len(layer.evidence)
-    average = stack.average_with(layer)
-    forecast = figures.forecast([*stack.figure_vectors(), *layer.figure_vectors], average)
-    gain = _gain(stack, task, stack.average.forecast, average.forecast)
-    if not gain.is_significant:
-        elapsed = perf_counter() - start
-        stack.leaderboard.add_layer(number, task, layer, average=forecast, elapsed=elapsed)
-        return gain.reason
-    margins = stack.margins() if number == 1 and layer.strength else None
-    if margins is not None:
-        # A refit of the second layer reweights all samples by these factors.
-        layer.reweighting = reweighting_factors(margins, trainer, layer.strength)
-    _add(stack, layer, average, forecast, start)
-    return ""
-
-
-def _add(
-    stack: Stack,
-    layer: Layer,
-    average: Average,
-    forecast: np.ndarray,  # for figures
-    start: float,
-) -> None:
-    """Keep a layer."""
-    number = len(stack.layers)
-    stack.add(layer, average, forecast)
-    elapsed = perf_counter() - start
-    task = stack.trainer.task
-    stack.leaderboard.add_layer(number, task, layer, average=forecast, elapsed=elapsed)
-    stack.leaderboard.print_weights(number, average.weights)
+    return nested.reason_not_to_nest()
 
 
 def _report_weights(trainer: Trainer, report: FitReport, layer: Layer, average: Average) -> None:
@@ -273,74 +192,3 @@ def _report_weights(trainer: Trainer, report: FitReport, layer: Layer, average: 
     ]
     n_rows = len(trainer.evaluated_rows)
     report.add("layer 1", candidates, n_rows=n_rows, n_folds=len(trainer.folds))
-
-
-def _reason_on_first_fold(
-    stack: Stack, layer: Layer, figures: CrossFitting, rows: np.ndarray, start: float
-) -> str:
-    """Why a layer that does not lower the loss on the first outer fold is given up.
-
-    With a score of the user's, the layer goes on in any case: the score of a fold may be
-    undefined, and is noisier than a loss.
-    """
-    task = stack.trainer.task.for_rows(rows)
-    layer.vote(task)
-    mean = stack.average.mean[rows]
-    average = Average.from_votes(task, [mean, *layer.votes])
-    before = task.calibration(mean)(mean)
-    gain = _gain(stack, task, before, average.forecast, rows)
-    if gain.is_significant or stack.trainer.task.score is not None:
-        return ""
-    vectors = [vectors[rows] for vectors in stack.figure_vectors()]
-    forecast = figures.forecast([*vectors, *layer.figure_vectors], average, task, rows)
-    stack.leaderboard.add_layer(
-        len(stack.layers), task, layer, average=forecast, elapsed=perf_counter() - start
-    )
-    return gain.reason
-
-
-def _gain(
-    stack: Stack,
-    task: Task,
-    before: np.ndarray,
-    after: np.ndarray,
-    rows: np.ndarray | None = None,
-) -> Gain:
-    """Gain of the next layer on some rows, or on all.
-
-    The error on some rows is the one that the same differences would have on all rows.
-    """
-    trainer = stack.trainer
-    number = len(stack.layers)
-    error = 0.0
-    evidence = ""
-    if task.score is not None:
-        value = task.score(after) - task.score(before)
-    else:
-        gains = task.losses(before) - task.losses(after)
-        groups = trainer.groups
-        if rows is not None and groups is not None:
-            groups = groups[rows]
-        value = float(np.average(gains, weights=task.weight))
-        n_samples = n_counted(len(gains), task.weight)
-        error = mean_error(gains, task.weight, n_samples, groups)
-        if rows is not None:
-            error *= np.sqrt(len(rows) / len(trainer.evaluated_rows))
-        evidence = f", error {error:.4f}"
-    if rows is not None:
-        evidence += f", on {len(rows)} samples"
-    reason = f"layer {number + 1} gained {value:.4f} in {task.score_name}{evidence}"
-    gain = Gain(float(value), float(error), reason)
-    decision = "not kept"
-    if gain.is_significant:
-        decision = "kept" if rows is None else "goes on"
-    stack.report.add(
-        f"layer {number + 1}",
-        [
-            Candidate("without it", task.decision_loss(before)),
-            Candidate("with it", task.decision_loss(after), decision),
-        ],
-        n_rows=len(trainer.evaluated_rows if rows is None else rows),
-        n_folds=len(trainer.outer_folds) if rows is None else 1,
-    )
-    return gain

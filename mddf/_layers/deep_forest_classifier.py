@@ -28,8 +28,8 @@ from mddf._layers.layered_estimator import (
     staged_predict_proba,
 )
 from mddf._layers.member_parsing import AUTO, Makers, named_classifiers
+from mddf._layers.scores import MARGIN_RATIO, layer_score
 from mddf._layers.stack import Stack
-from mddf._layers.stopping import MARGIN_RATIO, layer_score
 from mddf._layers.tasks import ClassificationTask, ClassOutputsTask, Score, Task
 from mddf._targets.class_outputs import ClassOutputs, decode_labels, several_outputs
 from mddf._targets.target_validation import class_factors, encode_labels

@@ -128,7 +128,6 @@ class Member(ABC):
     # Training
 
     @classmethod
-    @abstractmethod
     def fit(
         cls, members: Mapping[int, Self], trainer: Trainer, job: Job
     ) -> Iterator[tuple[int, Iterable[Fit]]]:
@@ -136,6 +135,12 @@ class Member(ABC):
 
         May raise TimeIsUp.
         """
+        for i, member in members.items():
+            yield i, member._fit(trainer, job, job.entropy_of(i))
+
+    def _fit(self, trainer: Trainer, job: Job, entropy: Sequence[int]) -> list[Fit]:
+        """Fit the member to splits, if members are fitted one by one."""
+        raise NotImplementedError
 
     @classmethod
     def batches(cls, members: Mapping[int, Self]) -> list[tuple[str, dict[int, Self]]]:
@@ -150,7 +155,6 @@ class Member(ABC):
         return True
 
     @classmethod
-    @abstractmethod
     def train(
         cls,
         batch: Mapping[int, Self],
@@ -164,6 +168,16 @@ class Member(ABC):
 
         May raise TimeIsUp.
         """
+        evidence = {}
+        for i, member in batch.items():
+            evidence[i] = member._train(i, trainer, splits, first, may_skip=not is_only_member)
+        return evidence
+
+    def _train(
+        self, i: int, trainer: Trainer, splits: Sequence[Split], first: int, *, may_skip: bool
+    ) -> Evidence:
+        """Train member number `i` on splits of the first layer, if members train one by one."""
+        raise NotImplementedError
 
     @classmethod
     def predict_without_parts(
@@ -311,7 +325,10 @@ class ForestMember(Member):
             numbers_forests=True,
             importances=True,
         )
-        return train_all(batch, trainer, job)
+        evidence = {}
+        for i, fits in cls.fit(batch, trainer, job):
+            evidence[i] = Evidence.from_fits(batch[i], fits, trainer, job)
+        return evidence
 
     def _in_full(self, trainer: Trainer) -> Self:
         """A named forest of all samples has more trees."""
@@ -412,39 +429,13 @@ class BoostedMember(Member):
             for fit, (_, held_out) in zip(fits, parts, strict=True)
         ]
 
-    @classmethod
-    def fit(
-        cls, members: Mapping[int, Self], trainer: Trainer, job: Job
-    ) -> Iterator[tuple[int, Iterable[Fit]]]:
-        for i, member in members.items():
-            yield (
-                i,
-                member.boost(
-                    trainer,
-                    job.splits,
-                    job.entropy_of(i),
-                    may_skip=job.is_trial,
-                    goes_on=not job.is_trial,
-                ),
-            )
-
-    @classmethod
-    def train(
-        cls,
-        batch: Mapping[int, Self],
-        trainer: Trainer,
-        splits: Sequence[Split],
-        *,
-        first: int,
-        is_only_member: bool,
-    ) -> dict[int, Evidence]:
-        return {
-            i: member._train(i, trainer, splits, may_skip=not is_only_member)
-            for i, member in batch.items()
-        }
+    def _fit(self, trainer: Trainer, job: Job, entropy: Sequence[int]) -> list[Fit]:
+        return self.boost(
+            trainer, job.splits, entropy, may_skip=job.is_trial, goes_on=not job.is_trial
+        )
 
     def _train(
-        self, i: int, trainer: Trainer, splits: Sequence[Split], *, may_skip: bool
+        self, i: int, trainer: Trainer, splits: Sequence[Split], first: int, *, may_skip: bool
     ) -> Evidence:
         aggregator = trainer.mean_of_folds
         if self.role is not None and trainer.boosting_folds is not None:
@@ -560,13 +551,6 @@ class EstimatorMember(Member):
     def can_race(self, *, is_timed: bool) -> bool:
         return not is_timed
 
-    @classmethod
-    def fit(
-        cls, members: Mapping[int, Self], trainer: Trainer, job: Job
-    ) -> Iterator[tuple[int, Iterable[Fit]]]:
-        for i, member in members.items():
-            yield i, member._fit(trainer, job, job.entropy_of(i))
-
     def _fit(self, trainer: Trainer, job: Job, entropy: Sequence[int]) -> list[Fit]:
         splits = job.splits
         clock = trainer.clock
@@ -587,19 +571,9 @@ class EstimatorMember(Member):
             )
         return fits
 
-    @classmethod
-    def train(
-        cls,
-        batch: Mapping[int, Self],
-        trainer: Trainer,
-        splits: Sequence[Split],
-        *,
-        first: int,
-        is_only_member: bool,
-    ) -> dict[int, Evidence]:
-        return {i: member._train(i, trainer, splits, first) for i, member in batch.items()}
-
-    def _train(self, i: int, trainer: Trainer, splits: Sequence[Split], first: int) -> Evidence:
+    def _train(
+        self, i: int, trainer: Trainer, splits: Sequence[Split], first: int, *, may_skip: bool
+    ) -> Evidence:
         """The first fold chooses the options of a kernel for the others."""
         member = self
         evidence = None
@@ -673,14 +647,6 @@ def fit_all(
     """Fit members of all kinds to splits; yields their numbers, with a fit for each split."""
     for kind, group in by_kind(members):
         yield from kind.fit(group, trainer, job)
-
-
-def train_all(members: Mapping[int, Any], trainer: Trainer, job: Job) -> dict[int, Evidence]:
-    """Evidence about members of all kinds from splits, by the members' numbers."""
-    evidence = {}
-    for i, fits in fit_all(members, trainer, job):
-        evidence[i] = Evidence.from_fits(members[i], fits, trainer, job)
-    return evidence
 
 
 def members_of_later_layers(members: Iterable[Member]) -> list[ForestMember]:

@@ -199,10 +199,10 @@ def _make(member: GivenMember, makers: Makers, kind: str) -> tuple[str, BaseEsti
     """Default name and estimator of a member."""
     if isinstance(member, str):
         if member not in makers:
-            similar = get_close_matches(member, makers, n=2, cutoff=0.51)
+            similar = get_close_matches(member, ["auto", *makers], n=2, cutoff=0.51)
             hint = f"; did you mean {' or '.join(map(repr, similar))}?" if similar else ""
             raise ValueError(
-                f"members must hold {kind}s or names out of {tuple(makers)}, got "
+                f"members must hold {kind}s or names out of {('auto', *makers)}, got "
                 f"{short(member)}{hint}"
             )
         return member, makers[member]()

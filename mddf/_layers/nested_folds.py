@@ -20,11 +20,19 @@ import numpy as np
 import numpy.typing as npt
 
 from mddf._binning.bins import Bins
-from mddf._layers.evidence import Evidence
 from mddf._layers.member import ForestMember, fit_all, members_of_later_layers
+from mddf._layers.member_options import reweighting_factors
 from mddf._layers.seeds import Purpose
-from mddf._layers.stack import Layer, Stack
-from mddf._layers.trainer import Features, Fit, Job, LayerInput, one_stream, splits_from_folds
+from mddf._layers.stack import Stack
+from mddf._layers.trainer import (
+    Features,
+    Fit,
+    Job,
+    LayerInput,
+    Trainer,
+    one_stream,
+    splits_from_folds,
+)
 from mddf._resampling.folds import Folds, gives_folds, make_folds, rows_never_held_out
 
 # Outer folds. The first layer is fitted without each pair of them: six times for four folds, ten
@@ -68,7 +76,7 @@ def make_outer_folds(
     return merged
 
 
-class NestedFolds:
+class NestedInputs:
     """Input of a later layer for each outer fold."""
 
     def __init__(self, stack: Stack) -> None:
@@ -121,9 +129,18 @@ class NestedFolds:
         self._bins = features.bins
         self.layer = 1
 
-    def margins(self, outer: int) -> np.ndarray:
-        """Margins of the first layer's average, shape (n_samples,)."""
-        return self._margins[outer]
+    def reweighting_factors(self, outer: int, strength: float) -> np.ndarray | None:
+        """Factors of the weights of the samples on which an outer fold trains."""
+        if not strength:
+            return None
+        train, _ = self.folds[outer]
+        return reweighting_factors(self._margins[outer], self.trainer, strength, train)
+
+    def layer_input(self, outer: int, reweighting: np.ndarray | None = None) -> LayerInput:
+        """Put the features of an outer fold into the table; returns them as input of a layer."""
+        assert self._bins is not None
+        features = Features(self._codes[outer], self._bins)
+        return LayerInput(self.trainer.put_into_table(features), reweighting)
 
     def _fit_pairs(self, outer_folds: Sequence[int]) -> None:
         """Fit the first layer without each pair of folds that includes one of these folds."""
@@ -179,103 +196,53 @@ class NestedFolds:
         """Go on from the input of a layer to the input of the next one."""
         layer = self.stack.layers[number]
         features = self.stack.features_for(number + 1)
-        if self.trainer.is_in_time_order:
-            self._codes = [features.codes for _ in self.folds]
-            self._bins = features.bins
-            self.layer = number + 1
-            return
-        members = members_of_later_layers(layer.evidence[i].member for i in layer.inputs)
-        next_codes = []
-        for outer, (train, _) in enumerate(self.folds):
-            inner_folds = [
-                (np.intersect1d(train, inner_train), np.intersect1d(train, inner_held_out))
-                for inner, (inner_train, inner_held_out) in enumerate(self.folds)
-                if inner != outer
+        next_codes = [features.codes for _ in self.folds]
+        if not self.trainer.is_in_time_order:
+            members = members_of_later_layers(layer.evidence[i].member for i in layer.inputs)
+            next_codes = [
+                self._codes_without_fold(outer, number, members)
+                for outer in range(len(self.folds))
             ]
-            fits_of_members = self._grow(
-                members,
-                LayerInput(self._put_into_table(outer)),
-                inner_folds,
-                self.trainer.seeds.entropy_for(Purpose.NESTED_VECTORS, number, outer),
-            )
-            codes = features.codes.copy()
-            for fits in zip(*fits_of_members, strict=True):
-                vectors = np.stack([fit.vectors for fit in fits])
-                rows = fits[0].held_out
-                codes[rows] = self.stack.codes_for(number + 1, vectors)
-            next_codes.append(codes)
         self._codes = next_codes
         self._bins = features.bins
         self.layer = number + 1
 
-    def grow(
-        self,
-        outer: int,
-        members: list[ForestMember],
-        reweighting: np.ndarray | None,
-        entropy: Sequence[int],
-        *,
-        keep: bool = False,
-    ) -> list[Fit]:
-        """Grow the forests of a layer without an outer fold."""
-        layer_input = LayerInput(self._put_into_table(outer), reweighting)
-        fold = self.folds[outer : outer + 1]
-        fits_of_members = self._grow(members, layer_input, fold, entropy, keep=keep)
-        return [fit for (fit,) in fits_of_members]
-
-    def grow_optimistic(
-        self, members: list[ForestMember], features: Features, entropy: Sequence[int]
-    ) -> Layer:
-        """Grow a layer on the first outer fold with out-of-fold features of all rows.
-
-        These know labels of the held-out rows, so that the layer's loss is too small.
-        """
-        layer_input = LayerInput(self.trainer.put_into_table(features))
-        fits_of_members = self._grow(members, layer_input, self.folds[:1], entropy)
-        return self.layer_from_fits(members, [fit for (fit,) in fits_of_members])
-
-    def _put_into_table(self, outer: int) -> np.ndarray:
-        """Put the features of an outer fold into the table; returns its columns."""
-        assert self._bins is not None
-        return self.trainer.put_into_table(Features(self._codes[outer], self._bins))
-
-    def layer_from_fits(self, members: list[ForestMember], fits: list[Fit]) -> Layer:
-        """Layer with vectors of the rows that the first outer fold holds out."""
-        return Layer(
-            [
-                Evidence(member, [fit.model], fit.vectors)
-                for member, fit in zip(members, fits, strict=True)
-            ]
+    def _codes_without_fold(
+        self, outer: int, number: int, members: list[ForestMember]
+    ) -> np.ndarray:
+        """Codes of the next layer's input, where rows of other folds do not know the fold."""
+        train, _ = self.folds[outer]
+        inner_folds = [
+            (np.intersect1d(train, inner_train), np.intersect1d(train, inner_held_out))
+            for inner, (inner_train, inner_held_out) in enumerate(self.folds)
+            if inner != outer
+        ]
+        entropy = self.trainer.seeds.entropy_for(Purpose.NESTED_VECTORS, number, outer)
+        fits_of_members = grow_on_folds(
+            members, self.trainer, self.layer_input(outer), inner_folds, entropy
         )
+        codes = self.stack.features_for(number + 1).codes.copy()
+        for fits in zip(*fits_of_members, strict=True):
+            vectors = np.stack([fit.vectors for fit in fits])
+            codes[fits[0].held_out] = self.stack.codes_for(number + 1, vectors)
+        return codes
 
-    def layer_from_all_fits(
-        self, members: list[ForestMember], fits: list[list[Fit]], strength: float
-    ) -> Layer:
-        """Layer with vectors of all rows, from fits for each outer fold, for each member."""
-        trainer = self.trainer
-        layer = Layer([], strength=strength)
-        for member, fits_of_member in zip(members, zip(*fits, strict=True), strict=True):
-            vectors = np.zeros((trainer.n_samples, trainer.task.n_columns))
-            for fit in fits_of_member:
-                vectors[fit.held_out] = fit.vectors
-            models = [fit.model for fit in fits_of_member]
-            layer.evidence.append(Evidence(member, models, trainer.fill_unknown(vectors)))
-        return layer
 
-    def _grow(
-        self,
-        members: list[ForestMember],
-        layer_input: LayerInput,
-        folds: Folds,
-        entropy: Sequence[int],
-        *,
-        keep: bool = False,
-    ) -> list[list[Fit]]:
-        job = Job(
-            splits=splits_from_folds(folds, keep=keep),
-            entropy_of=one_stream(entropy),
-            aggregator=self.trainer.mean_of_folds,
-            layer_input=layer_input,
-            description="nested folds",
-        )
-        return [list(fits) for _, fits in fit_all(dict(enumerate(members)), self.trainer, job)]
+def grow_on_folds(
+    members: Sequence[ForestMember],
+    trainer: Trainer,
+    layer_input: LayerInput,
+    folds: Folds,
+    entropy: Sequence[int],
+    *,
+    keep: bool = False,
+) -> list[list[Fit]]:
+    """Grow the forests of a layer; returns a fit for each fold, for each member."""
+    job = Job(
+        splits=splits_from_folds(folds, keep=keep),
+        entropy_of=one_stream(entropy),
+        aggregator=trainer.mean_of_folds,
+        layer_input=layer_input,
+        description="nested folds",
+    )
+    return [list(fits) for _, fits in fit_all(dict(enumerate(members)), trainer, job)]

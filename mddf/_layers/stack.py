@@ -144,11 +144,15 @@ class Stack:
         """Average of the layers so far and another one."""
         return Average.from_votes(self.trainer.task, [*self.votes(), *layer.votes])
 
-    def add(self, layer: Layer, average: Average, forecast: np.ndarray) -> None:
-        """Add a layer, with the average that includes it."""
+    def add(self, layer: Layer, average: Average, forecast: np.ndarray, *, elapsed: float) -> None:
+        """Keep a layer, with the average that includes it."""
+        number = len(self.layers)
         self.layers.append(layer)
         self.average = average
         self.forecast = forecast
+        task = self.trainer.task
+        self.leaderboard.add_layer(number, task, layer, average=forecast, elapsed=elapsed)
+        self.leaderboard.print_weights(number, average.weights)
 
     @property
     def strength(self) -> float:

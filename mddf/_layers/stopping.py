@@ -1,17 +1,16 @@
-"""Scores of layers, when a cascade stops by them, and which of its layers it keeps."""
+"""Early stopping of cascades by the scores of their layers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from mddf._fitted.scoring import ALL, Classes, Rows, Scoring, out_of_fold_score
-from mddf._layers.margin_loss import class_margins, margin_ratio
+from mddf._fitted.scoring import Scoring
 from mddf._layers.memmap import put_aside
+from mddf._layers.scores import MARGIN_RATIO
 
-MARGIN_RATIO = "margin-ratio"
 # Smaller gains in the margin ratio do not count; of other scores, all gains do. Not tuned.
 _GAIN_OF_RATIO = 0.01
 
@@ -19,46 +18,6 @@ _GAIN_OF_RATIO = 0.01
 def needed_gain(scoring: Scoring) -> float:
     """Gain over the best score so far that a layer needs, for a cascade not to stop soon."""
     return _GAIN_OF_RATIO if isinstance(scoring, str) and scoring == MARGIN_RATIO else 0.0
-
-
-def score_on_rows(
-    score: Callable[..., float], rows: np.ndarray, n_samples: int
-) -> Callable[..., float]:
-    """A score of `out_of_fold_score` that leaves out all samples but some."""
-    is_scored = np.zeros(n_samples, bool)
-    is_scored[rows] = True
-
-    def score_of_known(probabilities: np.ndarray, rows_of_probabilities: Rows = ALL) -> float:
-        numbers = np.arange(n_samples)[rows_of_probabilities]
-        known = is_scored[numbers]
-        return score(probabilities[known], numbers[known])
-
-    return score_of_known
-
-
-def layer_score(
-    scoring: Scoring, classes: Classes, labels: np.ndarray, sample_weight: np.ndarray | None
-) -> Callable[..., float]:
-    """Function that scores out-of-fold probabilities as `out_of_fold_score`; or "margin-ratio"."""
-    if not (isinstance(scoring, str) and scoring == MARGIN_RATIO):
-        return out_of_fold_score(scoring, classes, labels, sample_weight)
-    if isinstance(classes, list):
-        raise ValueError(f"scoring={scoring!r} is for classes of one output, got {len(classes)}")
-    return lambda probabilities, rows=ALL: (
-        -margin_ratio(
-            class_margins(probabilities, labels[rows]),
-            None if sample_weight is None else sample_weight[rows],
-        )
-    )
-
-
-@dataclass(frozen=True)
-class KeptLayers:
-    """Layers that are kept."""
-
-    last_layer: int  # from 0
-    probabilities: np.ndarray  # (n_samples, n_classes): out-of-fold probabilities up to it
-    reason: str  # why the cascade stopped, and how many layers are kept
 
 
 @dataclass
@@ -75,18 +34,18 @@ class Stopper:
     compares_margins: bool = True
     ended_by: str = ""  # why the cascade ended, if not by its scores
     records: list[dict[str, float]] = field(default_factory=list)  # figures of all layers
-    _best: int = 0
+    last_kept: int = 0  # number of the last layer that is kept
+    # (n_samples, n_classes): out-of-fold probabilities up to it
+    probabilities: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     _improved: int = 0
-    # Probabilities up to the best layer.
-    _probabilities: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     def is_over(self, record: dict[str, float], probabilities: np.ndarray) -> bool:
         """Add a layer's figures and the probabilities up to it; return whether to stop."""
         number = len(self.records)
         self.records.append(record)
         if self.patience is None or not number or self._is_best(record):
-            self._best = number
-            self._probabilities = put_aside(probabilities)
+            self.last_kept = number
+            self.probabilities = put_aside(probabilities)
         if record["score"] > self.records[self._improved]["score"] + self.tol:
             self._improved = number
         elif self.patience is not None and number - self._improved >= self.patience:
@@ -94,7 +53,7 @@ class Stopper:
         return False
 
     def _is_best(self, record: dict[str, float]) -> bool:
-        best = self.records[self._best]
+        best = self.records[self.last_kept]
         if record["score"] == best["score"] and self.compares_margins:
             return record["margin_mean"] > best["margin_mean"]
         return record["score"] > best["score"]
@@ -103,14 +62,11 @@ class Stopper:
         """Named figures of all layers that were trained."""
         return {name: np.array([record[name] for record in self.records]) for name in names}
 
-    def kept(self) -> KeptLayers:
-        """The layers that are kept, after the last one was added."""
-        return KeptLayers(self._best, np.array(self._probabilities), self._reason())
-
-    def _reason(self) -> str:
+    def reason(self) -> str:
+        """Why the cascade stopped, and how many layers are kept."""
         n_trained = len(self.records)
         last_gain = self.records[self._improved]
-        kept_layers = f"kept {self._best + 1} of {n_trained} layer{'s' * (n_trained > 1)}"
+        kept_layers = f"kept {self.last_kept + 1} of {n_trained} layer{'s' * (n_trained > 1)}"
         if self.ended_by:
             return f"{self.ended_by}; {kept_layers}"
         if self.patience is None:

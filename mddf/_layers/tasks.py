@@ -23,7 +23,7 @@ from mddf._fitted.calibration import (
 )
 from mddf._layers.blending import error_weights, greedy_weights, squared_errors
 from mddf._layers.margin_loss import class_margins, margin_moments, margin_ratio
-from mddf._layers.stopping import score_on_rows
+from mddf._layers.scores import score_on_rows
 from mddf._targets.class_outputs import ClassOutputs
 from mddf._targets.kernel_targets import Values
 from mddf._targets.weights import n_counted

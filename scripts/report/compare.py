@@ -48,7 +48,7 @@ from _lab import data, elo, held_out, scores, tables
 from _lab.study import Study
 
 import mddf
-from mddf._layers.deep_forest import Gain
+from mddf._layers.later_layers import Gain
 from mddf._layers.member_parsing import AUTO, AUTO_REGRESSORS
 
 ANCHOR, BAG = "random-forest", "catboost-bag"

@@ -15,6 +15,7 @@ from sklearn.model_selection import KFold, PredefinedSplit
 from sklearn.naive_bayes import GaussianNB
 
 from mddf import DeepForestClassifier, DeepForestRegressor, MDDFClassifier, RandomForestClassifier
+from mddf.rules import MarginRules
 
 N_LAYERS = 4
 
@@ -109,7 +110,7 @@ def test_other_fits_are_refused_with_the_difference(tmp_path):
         {"n_estimators": 5},
         {"random_state": 1},
         {"forests": ["random", RandomForestClassifier(3, max_depth=2)]},
-        {"mu": 0.2},
+        {"rules": MarginRules(mu=0.2)},
         {"scoring": make_scorer(f1_score, average="macro")},
         {"cv": KFold(2)},
     ):

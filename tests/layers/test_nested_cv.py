@@ -10,7 +10,7 @@ from sklearn.model_selection import (
 
 from mddf import DeepForestClassifier, DeepForestRegressor
 from mddf._layers import deep_forest as growth
-from mddf._layers.nested_folds import NestedFolds
+from mddf._layers.nested_folds import NestedInputs
 
 MEMBERS = ["random", "completely-random", "linear"]
 
@@ -41,15 +41,14 @@ class Spy:
 
     def __init__(self, monkeypatch):
         self.shown = {}
-        grow = NestedFolds.grow
+        layer_input = NestedInputs.layer_input
 
-        def spy(nested, outer, members, *rest, **options):
-            grown = grow(nested, outer, members, *rest, **options)
-            self.shown[outer, len(members)] = nested._codes[outer].copy()
+        def spy(nested, outer, *rest):
+            self.shown[outer] = nested._codes[outer].copy()
             self.folds = nested.folds
-            return grown
+            return layer_input(nested, outer, *rest)
 
-        monkeypatch.setattr(NestedFolds, "grow", spy)
+        monkeypatch.setattr(NestedInputs, "layer_input", spy)
 
 
 @pytest.mark.parametrize("Deep", [DeepForestClassifier, DeepForestRegressor])
@@ -75,7 +74,7 @@ def test_labels_of_an_outer_fold_change_nothing_that_its_layer_is_trained_on(
         output.append(spy)
     np.testing.assert_array_equal(output[0].folds[0][1], held_out)
     rows = output[0].folds[0][0]
-    vectors = [layer.shown[0, 2][rows] for layer in output]
+    vectors = [layer.shown[0][rows] for layer in output]
     assert vectors[0].shape == vectors[1].shape
     # Bins are found on the vectors of all rows, so codes may differ slightly.
     ranks = [[np.unique(column, return_inverse=True)[1] for column in v.T] for v in vectors]
