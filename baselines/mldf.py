@@ -15,7 +15,6 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._base.array_hash import hash_of_arrays
 from mddf._base.docstrings import COMMON, describes_parameters
 from mddf._base.elementary import log
 from mddf._base.messages import short
@@ -261,12 +260,11 @@ class MLDFClassifier(Layered, ProbabilityClassifier):
         self.n_labels_ = task.n_columns
         self._fitted = stages_with_reuse(binned.binner, grown.stages, n_added)
         self.stop_reason_ = grown.stop_reason
-        self._seen = hash_of_arrays(trainer.table.codes[:, : trainer.n_features])
+        self._store_rows(trainer)
         self.n_layers_ = len(grown.stages)
         self.history_ = stopper.history(HISTORY)
         probabilities = np.minimum(grown.vectors[-1].mean(axis=0), 1.0)
         self.oof_probabilities_ = trainer.known_vectors(probabilities)
-        self._n_without_oof = trainer.n_samples - len(trainer.evaluated_rows)
         return list(map(trainer.known_vectors, grown.vectors))
 
     def _label_forests(self) -> LabelForests:
@@ -317,8 +315,7 @@ class MLDFClassifier(Layered, ProbabilityClassifier):
         ndarray of shape (n_samples, n_features_out)
             Vectors of the forests side by side; named by `get_feature_names_out`.
         """
-        check_is_fitted(self)
-        return self._layer_features(X)
+        return super().transform(X)
 
     def _join_layers(self, vectors: list[np.ndarray]) -> np.ndarray:
         return columns_of(vectors[-1], None)

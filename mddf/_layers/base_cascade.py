@@ -11,11 +11,10 @@ from sklearn.metrics import get_scorer_names
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._base.array_hash import hash_of_arrays
 from mddf._base.messages import short
 from mddf._base.validation import refuse_class
 from mddf._fitted.base_estimators import ProbabilityClassifier
-from mddf._fitted.fitted_model import FittedStages
+from mddf._fitted.fitted_model import FittedStages, Stage
 from mddf._input.date_columns import sums_by_feature
 from mddf._layers.cascade import Cascade, grow_cascade
 from mddf._layers.cascade_plan import LayerFolds, resolve_grains
@@ -281,7 +280,7 @@ class BaseCascade(Layered, ProbabilityClassifier):
     def _store_growth(self, cascade: Cascade) -> None:
         """Set the fitted attributes that describe the fit."""
         trainer = cascade.trainer
-        self._seen = hash_of_arrays(trainer.table.codes[:, : trainer.n_features])
+        self._store_rows(trainer)
         self.n_layers_ = len(cascade.stages)
         self.alphas_ = cascade.stages[-1].alphas
         self.history_ = cascade.history
@@ -292,7 +291,6 @@ class BaseCascade(Layered, ProbabilityClassifier):
         self.exponent_ = cascade.calibration.exponent
         self.label_smoothing_ = cascade.calibration.label_smoothing
         self.oof_probabilities_ = trainer.known_vectors(cascade.calibration(cascade.probabilities))
-        self._n_without_oof = trainer.n_samples - len(trainer.evaluated_rows)
 
     def _layer_figures(self) -> dict[str, Any]:
         """Figures for displays of the growth."""
@@ -318,44 +316,12 @@ class BaseCascade(Layered, ProbabilityClassifier):
         scores = self._predict_in_blocks(X, finish=False) * self.alphas_.sum()
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Layer features of new samples: the class vectors of the layers' forests.
+    def _member_names(self, stage: Stage) -> list[str]:
+        return [f"forest{i + 1}" for i in range(len(stage.members))]
 
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            New samples. For the training samples, see `fit_transform`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features_out)
-            Class vectors of the forests of all kept layers, side by side; named by
-            `get_feature_names_out`.
-        """
-        return self._layer_features(X)
-
-    def get_feature_names_out(self, input_features: npt.ArrayLike | None = None) -> np.ndarray:
-        """Names of the columns that `transform` returns.
-
-        Parameters
-        ----------
-        input_features : array of str, default=None
-            Not used.
-
-        Returns
-        -------
-        ndarray of str
-            Such as "layer1_forest3_setosa"; layers and forests are counted from 1. Characters that
-            XGBoost and LightGBM refuse in names, such as "<" and "[", become "_".
-        """
-        check_is_fitted(self)
-        names = [
-            f"layer{number + 1}_forest{i + 1}_{name}"
-            for number, stage in enumerate(self._fitted.stages)
-            for i in range(len(stage.members))
-            for name in column_names(self.classes_)
-        ]
-        return np.array(names, dtype=object)
+    @property
+    def _column_labels(self) -> list[str]:
+        return column_names(self.classes_)
 
     @property
     def layer_importances_(self) -> np.ndarray:

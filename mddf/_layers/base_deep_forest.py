@@ -14,11 +14,10 @@ from sklearn.base import is_classifier
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._base.array_hash import hash_of_arrays
 from mddf._base.progress import tell_line
 from mddf._base.validation import COUNT, Within
 from mddf._binning.binner import Binner
-from mddf._fitted.fitted_model import FittedStages
+from mddf._fitted.fitted_model import FittedStages, Stage
 from mddf._fitted.vector_layout import bounded
 from mddf._gradient.target_encoding import FEWEST_LEVELS
 from mddf._input.category_mask import category_mask
@@ -156,11 +155,6 @@ class BaseDeepForest(Layered):
         """Functions that make the named members; categorical columns are True."""
         raise NotImplementedError
 
-    @property
-    def _column_labels(self) -> list[str]:
-        """Names of the classes or outputs, as in `get_feature_names_out`."""
-        raise NotImplementedError
-
     def _store_outcome(self, stack: Stack) -> None:
         """Set the fitted attributes of classification or regression."""
         raise NotImplementedError
@@ -217,8 +211,7 @@ class BaseDeepForest(Layered):
             verbose=self.verbose > 0,
         )
         average = stack.average
-        reasons = weight_reasons(trainer.task, stack.votes(), average)
-        stack.leaderboard.finish(average.weights, reasons)
+        stack.leaderboard.finish(weight_reasons(trainer.task, stack.votes(), average))
 
         # 5. Refit the members that are kept on all samples.
         refit = self.refit and has_time_to_refit(stack)
@@ -345,9 +338,8 @@ class BaseDeepForest(Layered):
         self.history_ = stack.leaderboard.history()
         self.leaderboard_ = stack.leaderboard.rows
         self.n_layers_ = len(self._fitted.stages)
-        self._n_without_oof = trainer.n_samples - len(trainer.evaluated_rows)
         self.stop_reason_ = stack.stop_reason
-        self._seen = hash_of_arrays(trainer.table.codes[:, : trainer.n_features])
+        self._store_rows(trainer)
         line = f"stopped: {self.stop_reason_}"
         tell_line(line, verbose=self.verbose > 0, width=LINE_WIDTH)
 
@@ -373,41 +365,8 @@ class BaseDeepForest(Layered):
         """Score of a row of the leaderboard; NaN if it holds none."""
         raise NotImplementedError
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Predictions of all members of the kept layers: class vectors or standardised numbers.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            New samples. For the training samples, see `fit_transform`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features_out)
-            Named by `get_feature_names_out`.
-        """
-        return self._layer_features(X)
-
-    def get_feature_names_out(self, input_features: npt.ArrayLike | None = None) -> np.ndarray:
-        """Names of the columns that `transform` returns, such as "layer1_random_setosa".
-
-        Parameters
-        ----------
-        input_features : array of str, default=None
-            Not used.
-
-        Returns
-        -------
-        ndarray of str
-        """
-        check_is_fitted(self)
-        names = [
-            f"layer{number + 1}_{member.name}_{label}"
-            for number, stage in enumerate(self._fitted.stages)
-            for member in stage.members
-            for label in self._column_labels
-        ]
-        return np.array(names, dtype=object)
+    def _member_names(self, stage: Stage) -> list[str]:
+        return [member.name for member in stage.members]
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -134,14 +134,13 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
             self._units.restore(stack.trainer.known_vectors(forecast))
         )
         errors = np.abs(forecast - task.target)
-        fit = fit_error_scale(
+        self._error_scale, out_of_fold_scales = fit_error_scale(
             stack.trainer, errors, stack.trainer.seeds.entropy_for(Purpose.ERROR_SCALE)
         )
-        self._error_scale = fit.error_scale
-        relative_errors = errors / fit.out_of_fold_scales
+        relative_errors = errors / out_of_fold_scales
         weights = counted(len(errors), task.weight)
         rows = stack.trainer.evaluated_rows
-        with_scale = rows[fit.is_known[rows]]
+        with_scale = rows[~np.isnan(out_of_fold_scales[rows, 0])]
         self._errors = [Scores.from_values(column[rows], weights[rows]) for column in errors.T]
         self._ratios = [
             Scores.from_values(column[with_scale], weights[with_scale])

@@ -48,19 +48,14 @@ class ErrorScale:
         return self.scales_from_means(predictor.means_over_trees(self.trees, sums))
 
 
-@dataclass(frozen=True)
-class ErrorScaleFit:
-    """A fitted `ErrorScale`, and its out-of-fold predictions (n_samples, n_outputs)."""
+def fit_error_scale(
+    trainer: Trainer, errors: np.ndarray, entropy: Sequence[int]
+) -> tuple[ErrorScale, np.ndarray]:
+    """Fit forests to absolute errors of shape (n_samples, n_outputs).
 
-    error_scale: ErrorScale
-    out_of_fold_scales: np.ndarray
-    # (n_samples,): rows with an out-of-fold scale. In time order, the rows of the first fold have
-    # none, since no row before them has a known error.
-    is_known: np.ndarray
-
-
-def fit_error_scale(trainer: Trainer, errors: np.ndarray, entropy: Sequence[int]) -> ErrorScaleFit:
-    """Fit forests to absolute errors of shape (n_samples, n_outputs)."""
+    Also returns the out-of-fold predictions. They are NaN for the first rows in time order, since
+    no row before them has a known error.
+    """
     weight = trainer.task.weight
     n_samples = len(errors)
     target = Values.from_targets(errors, weight)
@@ -86,7 +81,7 @@ def fit_error_scale(trainer: Trainer, errors: np.ndarray, entropy: Sequence[int]
     )
     means = sums / np.maximum(n_trees, 1)[:, None]
     scales = error_scale.scales_from_means(means)
-    return ErrorScaleFit(error_scale, scales, n_trees > 0)
+    return error_scale, np.where(n_trees[:, None] > 0, scales, np.nan)
 
 
 def _folds_of_known_errors(trainer: Trainer) -> Folds:

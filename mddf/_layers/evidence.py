@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from mddf._layers.trainer import Fit, Job, Trainer
+from mddf._layers.trainer import Job, Trainer
+from mddf._members.fit import Fit
 
 if TYPE_CHECKING:
     from mddf._layers.member import Member

@@ -25,7 +25,8 @@ from mddf._layers.report import Candidate
 from mddf._layers.seeds import Purpose
 from mddf._layers.stack import Average, Layer, Stack
 from mddf._layers.tasks import Task
-from mddf._layers.trainer import Fit, LayerInput
+from mddf._layers.trainer import LayerInput
+from mddf._members.fit import Fit
 from mddf._targets.weights import mean_error, n_counted
 
 

@@ -16,6 +16,7 @@ from sklearn.utils._metadata_requests import MetadataRequest
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.array_hash import hash_of_arrays
 from mddf._base.types import TableLike
 from mddf._base.validation import COUNT, JOBS, Within, check_lengths, unchanged_on_failure
 from mddf._binning.binned_table import BinnedTable
@@ -23,7 +24,7 @@ from mddf._binning.binner import Binner
 from mddf._binning.new_rows import NewRows
 from mddf._fitted.base_estimators import TableEstimator, warn_of_seen
 from mddf._fitted.batching import Conversion, in_blocks
-from mddf._fitted.fitted_model import FittedStages, RunningAverage
+from mddf._fitted.fitted_model import FittedStages, RunningAverage, Stage
 from mddf._fitted.vector_layout import columns_of
 from mddf._gradient.elapsed_days import helpful_days
 from mddf._input.reading import read_table
@@ -31,6 +32,7 @@ from mddf._input.table import Table
 from mddf._input.table_warnings import TableWarnings
 from mddf._input.target_copies import TargetCopies
 from mddf._layers.seeds import Seeds
+from mddf._layers.trainer import Trainer
 from mddf._members.composition import is_named, named_members
 from mddf._resampling.folds import ask_for_groups, gives_folds
 from mddf._resampling.time_order import X_for_splitter, time_column
@@ -299,8 +301,26 @@ class Layered(TransformerMixin, TableEstimator):
         check_is_fitted(self)
         return self._n_without_oof
 
-    def _layer_features(self, X: Any) -> np.ndarray:
-        """Layer features of new rows; warns if they are the rows of the fit."""
+    def _store_rows(self, trainer: Trainer) -> None:
+        """Remember the rows of the fit, and how many have no out-of-fold prediction."""
+        self._seen = hash_of_arrays(trainer.table.codes[:, : trainer.n_features])
+        self._n_without_oof = trainer.n_samples - len(trainer.evaluated_rows)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Layer features of new samples: predictions of the members of all kept layers.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            New samples. For the training samples, see `fit_transform`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+            Class vectors, or standardised numbers, side by side; named by
+            `get_feature_names_out`.
+        """
+        check_is_fitted(self)
         # Whether they are is decided by the codes of all columns.
         rows = self._encode(X, all_columns=True)
         warn_of_seen(rows.all_rows().codes, self._seen)
@@ -312,6 +332,38 @@ class Layered(TransformerMixin, TableEstimator):
 
         (features,) = in_blocks(rows.n_rows, stages.row_bytes, predict)
         return features
+
+    def get_feature_names_out(self, input_features: npt.ArrayLike | None = None) -> np.ndarray:
+        """Names of the columns that `transform` returns, such as "layer1_random_setosa".
+
+        Parameters
+        ----------
+        input_features : array of str, default=None
+            Not used.
+
+        Returns
+        -------
+        ndarray of str
+            Layers, and the forests of cascades ("layer1_forest3_setosa"), are counted from 1.
+            Characters that XGBoost and LightGBM refuse in names, such as "<" and "[", become "_".
+        """
+        check_is_fitted(self)
+        names = [
+            f"layer{number + 1}_{member}_{label}"
+            for number, stage in enumerate(self._fitted.stages)
+            for member in self._member_names(stage)
+            for label in self._column_labels
+        ]
+        return np.array(names, dtype=object)
+
+    def _member_names(self, stage: Stage) -> list[str]:
+        """Names of the members of a layer in the names of columns."""
+        raise NotImplementedError
+
+    @property
+    def _column_labels(self) -> list[str]:
+        """Names of the classes or outputs in the names of columns."""
+        raise NotImplementedError
 
     @property
     def _n_columns(self) -> int:

@@ -26,7 +26,6 @@ from mddf._gradient.weights import boosting_weights
 from mddf._layers.evidence import Evidence
 from mddf._layers.seeds import Purpose
 from mddf._layers.trainer import (
-    Fit,
     Job,
     LayerInput,
     MeanOfFolds,
@@ -35,10 +34,11 @@ from mddf._layers.trainer import (
     one_stream,
     splits_from_folds,
 )
-from mddf._members.boosted import BoostedFolds, BoostingData, boost_parts, boosting_options
+from mddf._members.boosted import BoostedFolds, boost_parts, boosting_options
 from mddf._members.external import blaming, check_takes_weights
 from mddf._members.external_member import ExternalMember
 from mddf._members.external_training import n_fits
+from mddf._members.fit import Fit
 from mddf._members.kernel import MOST_ROWS, KernelRidge
 from mddf._members.kernel_logistic import KernelLogisticClassifier
 
@@ -401,22 +401,22 @@ class BoostedMember(Member):
         goes_on: bool = True,
     ) -> list[Fit]:
         """Boosted trees of splits, by default with the rounds of least loss over all splits."""
-        weights = boosting_weights(trainer.weights.row, trainer.weights.sample)
-        data = BoostingData(
-            trainer.feature_table, trainer.task, weights, trainer.row_keys, trainer.levels
-        )
         clock = trainer.clock
         start_by = np.inf
         if clock.runs and may_skip:
             start_by = clock.until(_START_SHARE * time_share)
         # Boosted trees stop by rows held out: all their splits have some.
         parts = [(s.train, s.held_out) for s in splits if isinstance(s.held_out, np.ndarray)]
-        fits = boost_parts(
+        return boost_parts(
             self.model,
-            data,
+            trainer.feature_table,
+            trainer.task,
             parts,
-            entropy,
-            self.n_rounds,
+            weights=boosting_weights(trainer.weights.row, trainer.weights.sample),
+            keys=trainer.row_keys,
+            levels=trainer.levels,
+            entropy=entropy,
+            rounds=self.n_rounds,
             n_jobs=trainer.n_jobs,
             screens=self.role is not None,
             goes_on=goes_on and self.role is not None,
@@ -424,10 +424,6 @@ class BoostedMember(Member):
             start_by=start_by,
             whole=clock.whole,
         )
-        return [
-            Fit(fit.model, held_out, fit.vectors, fit.blind_vectors)
-            for fit, (_, held_out) in zip(fits, parts, strict=True)
-        ]
 
     def _fit(self, trainer: Trainer, job: Job, entropy: Sequence[int]) -> list[Fit]:
         return self.boost(

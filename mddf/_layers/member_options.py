@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
@@ -196,9 +196,11 @@ def choose_strength(losses: list[np.ndarray], task: Task, report: FitReport) -> 
 
 @dataclass(frozen=True)
 class BoostingChoice:
-    """Options that are chosen for boosted trees."""
+    """Options of boosted trees, and their trial."""
 
     options: dict[str, float]
+    loss: float = np.nan
+    n_rounds: int = 0
     # Predictions of the rows that the first fold holds out; None without a comparison.
     first_fold_vectors: np.ndarray | None = None
     # Whether the vectors suffice to leave the member out: if more rounds would not lower the loss,
@@ -240,11 +242,7 @@ def choose_boosting_options(
     n_rows = len(comparison.rows)
     report.add("options", candidates, n_rows=n_rows, n_folds=n_folds, member=member.name)
     is_settled = best.n_rounds < _SETTLED_SHARE * comparison.n_rounds
-    return BoostingChoice(
-        best.options,
-        best.first_fold_vectors,
-        is_settled and not trainer.clock.runs,
-    )
+    return replace(best, is_settled=is_settled and not trainer.clock.runs)
 
 
 def leaf_wise_choice(
@@ -261,20 +259,12 @@ def leaf_wise_choice(
     n_rounds = _LEAF_WISE_ROUND_FACTOR * comparison.n_rounds
     max_iter = min(member.model.get_params()["max_iter"], n_rounds)
     comparison.add({"max_iter": max_iter})
-    return BoostingChoice({}, comparison.best.first_fold_vectors, is_settled=True)
+    return replace(comparison.best, options={}, is_settled=True)
 
 
 def _options_of_depth(depth: int) -> dict[str, float]:
     l2_regularization = _L2_OF_DEEP if depth >= _MIN_DEEP else _L2
     return {"max_depth": depth, "l2_regularization": l2_regularization}
-
-
-@dataclass(frozen=True)
-class _BoostingTrial:
-    options: dict[str, float]
-    loss: float
-    first_fold_vectors: np.ndarray
-    n_rounds: int
 
 
 class _Comparison:
@@ -289,7 +279,7 @@ class _Comparison:
         self.rows = np.concatenate([held_out for _, held_out in trainer.folds[:n_folds]])
         self.task = trainer.task.for_rows(self.rows)
         self.n_rounds = max(_MIN_ROUNDS, int(_MAX_ROUNDS / self.task.boosting_cost))
-        self.trials: list[_BoostingTrial] = []
+        self.trials: list[BoostingChoice] = []
         self._job = Job(
             splits=self.splits,
             entropy_of=one_stream(entropy),
@@ -306,7 +296,7 @@ class _Comparison:
         vectors = [fit.vectors for fit in fits]
         losses = self.task.calibrated_losses(np.concatenate(vectors))
         self.trials.append(
-            _BoostingTrial(
+            BoostingChoice(
                 options,
                 loss=float(np.average(losses, weights=self.task.weight)),
                 first_fold_vectors=vectors[0],
@@ -315,6 +305,6 @@ class _Comparison:
         )
 
     @property
-    def best(self) -> _BoostingTrial:
+    def best(self) -> BoostingChoice:
         """Trial of least loss."""
         return min(self.trials, key=attrgetter("loss"))

@@ -26,13 +26,13 @@ from mddf._layers.seeds import Purpose
 from mddf._layers.stack import Stack
 from mddf._layers.trainer import (
     Features,
-    Fit,
     Job,
     LayerInput,
     Trainer,
     one_stream,
     splits_from_folds,
 )
+from mddf._members.fit import Fit
 from mddf._resampling.folds import Folds, gives_folds, make_folds, rows_never_held_out
 
 # Outer folds. The first layer is fitted without each pair of them: six times for four folds, ten

@@ -14,7 +14,6 @@ from mddf._layers.tasks import Task
 
 if TYPE_CHECKING:
     from mddf._layers.stack import Layer
-    from mddf._layers.weight_reasons import WeightReason
 
 # Lines of `verbose` are wrapped to this number of columns.
 LINE_WIDTH = 80
@@ -158,20 +157,17 @@ class Leaderboard:
                 line = f"  {label}: {', '.join(names)}"
                 tell_line(line, verbose=self.verbose, width=LINE_WIDTH)
 
-    def finish(self, weights: np.ndarray, reasons: Sequence[WeightReason]) -> None:
+    def finish(self, reasons: Sequence[dict[str, Any]]) -> None:
         """Set the members' weights with their reasons, and sort rows by layer.
 
         Members of a last layer that is not in the average have weight 0.
         """
         for row in self._pruned_rows:
             row["reason"] = "left out before all folds were trained"
-        for row in self.rows[len(weights) :]:
+        for row in self.rows[len(reasons) :]:
             row["reason"] = f"layer {row['layer']} did not help"
-        for row, weight, reason in zip(self.rows, weights.tolist(), reasons, strict=False):
-            row["weight"] = weight
-            row["gain"] = reason.gain
-            row["error_correlation"] = reason.error_correlation
-            row["reason"] = reason.text
+        for row, reason in zip(self.rows, reasons, strict=False):
+            row.update(reason)
         self.rows = sorted(self.rows + self._pruned_rows, key=lambda row: row["layer"])
 
     def history(self) -> dict[str, np.ndarray]:

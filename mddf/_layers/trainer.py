@@ -22,6 +22,7 @@ from mddf._layers.seeds import Seeds
 from mddf._layers.tasks import Task
 from mddf._members.dataframes import FrameMaker
 from mddf._members.external_training import TrainingData, fit_external
+from mddf._members.fit import Fit
 from mddf._members.screening import best_columns, is_wide, split_gains
 from mddf._resampling.folds import Folds
 from mddf._resampling.sampling import plan_sampling, row_hashes
@@ -149,17 +150,6 @@ class Job:
 def one_stream(entropy: Sequence[int]) -> Callable[[int | None], Sequence[int]]:
     """`Job.entropy_of` of a job that has one stream for all members."""
     return lambda _: entropy
-
-
-class Fit(NamedTuple):
-    """A model of a split, and its predictions of the rows that the split holds out."""
-
-    # A `GrowthResult` without its sums, a `BoostedModel`, or a fitted estimator.
-    model: Any
-    held_out: np.ndarray
-    vectors: np.ndarray  # (n_held_out, n_columns)
-    # The same of boosted trees whose numbers of rounds are chosen without the held-out rows.
-    blind_vectors: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -321,7 +311,7 @@ class Trainer:
             for tree_job, result in zip(tree_jobs, growing, strict=True):
                 held_out: Any = tree_job.held_out
                 if held_out is None:
-                    yield self.no_prediction(result)
+                    yield Fit.without_rows(result, self.task.n_columns)
                     continue
                 if held_out is grower.OUT_OF_BAG:
                     held_out = tree_job.sampling.rows
@@ -441,13 +431,5 @@ class Trainer:
             n_classes_per_output=self.task.n_classes_per_output,
             frames=frames,
         )
-        rows = [(split.train, split.held_out_rows()) for split in splits]
-        fits = fit_external(model, data, rows, entropy=entropy, n_jobs=self.n_jobs, name=name)
-        return [
-            self.no_prediction(fitted) if held_out is None else Fit(fitted, held_out, vectors)
-            for (fitted, vectors), (_, held_out) in zip(fits, rows, strict=True)
-        ]
-
-    def no_prediction(self, model: Any) -> Fit:
-        """Fit of a split that holds no rows out."""
-        return Fit(model, np.empty(0, np.int32), np.empty((0, self.task.n_columns)))
+        parts = [(split.train, split.held_out_rows()) for split in splits]
+        return fit_external(model, data, parts, entropy=entropy, n_jobs=self.n_jobs, name=name)

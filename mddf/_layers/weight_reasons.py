@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,22 +17,16 @@ _SIMILAR = 0.8
 _SMALLEST_CHANGE = 0.00005
 
 
-@dataclass(frozen=True)
-class WeightReason:
-    """Figures about the weight of a member, and a text that puts them into words."""
-
-    # Decrease of the average's loss by the member at its weight, or at `MIN_WEIGHT` if it has
-    # none; with a score of the user's, increase of the score. NaN for the only member.
-    gain: float
-    # Correlation of the member's out-of-fold errors with those of the average of the others.
-    error_correlation: float
-    text: str
-
-
 def weight_reasons(
     task: Task, votes: Sequence[np.ndarray], average: Average
-) -> list[WeightReason]:
-    """Find the reasons for the weights of all members, from their out-of-fold votes."""
+) -> list[dict[str, Any]]:
+    """Find the reasons for the weights of all members, from their out-of-fold votes.
+
+    Each has columns of the leaderboard: "weight"; "gain", the decrease of the average's loss by
+    the member at its weight, or at `MIN_WEIGHT` if it has none (with a score of the user's,
+    increase of the score), NaN for the only member; "error_correlation" of the member's
+    out-of-fold errors with those of the average of the others; and "reason", a text with these.
+    """
     average_loss = task.decision_loss(average.mean)
     return [
         _reason(task, votes, average, number, average_loss=average_loss)
@@ -47,13 +41,18 @@ def _reason(
     number: int,
     *,
     average_loss: float,
-) -> WeightReason:
+) -> dict[str, Any]:
     vote = votes[number]
     weight = float(average.weights[number])
     other_weights = average.weights.copy()
     other_weights[number] = 0.0
     if not other_weights.any():
-        return WeightReason(np.nan, np.nan, "the only member with a weight")
+        return {
+            "weight": weight,
+            "gain": np.nan,
+            "error_correlation": np.nan,
+            "reason": "the only member with a weight",
+        }
     if weight == 0:
         rest = average.mean
         gain = average_loss - task.decision_loss((1 - MIN_WEIGHT) * rest + MIN_WEIGHT * vote)
@@ -66,7 +65,12 @@ def _reason(
     else:
         comparison = _comparison(correlation, helps=gain > 0)
         text = f"{comparison}; at weight {MIN_WEIGHT}, {_change(task, gain)}"
-    return WeightReason(gain, correlation, text)
+    return {
+        "weight": weight,
+        "gain": gain,
+        "error_correlation": correlation,
+        "reason": text,
+    }
 
 
 def _change(task: Task, gain: float) -> str:

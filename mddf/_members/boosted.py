@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -26,6 +26,7 @@ from mddf._gradient.rounds import MOST_TIMES, Rounds, most_rounds
 from mddf._gradient.target_encoding import Encoding, TargetStatistics, with_statistics
 from mddf._gradient.training import Boosted, boost_folds
 from mddf._gradient.trees import BoostedTrees
+from mddf._members.fit import Fit
 from mddf._members.screening import n_kept_columns
 from mddf._targets.weights import rows_with_weight
 
@@ -142,60 +143,38 @@ def boosting_options(
     return kernel_options(model, table, target, categorical, encoding, most_features=most_features)
 
 
-class BoostedFit(NamedTuple):
-    """Boosted trees of one fold, and their predictions of the rows that it holds out."""
-
-    model: Any  # `BoostedModel`
-    vectors: np.ndarray
-    # The same with the number of rounds that the other folds choose. The held-out rows take part
-    # in the choice of the common number, which makes figures from `vectors` too good.
-    blind_vectors: np.ndarray
-
-
-@dataclass(frozen=True)
-class BoostingData:
-    """Data on which boosted trees are trained.
-
-    Attributes
-    ----------
-    table : BinnedTable
-    task : ClassificationTask or RegressionTask
-    weights : ndarray of shape (n_samples,) or None
-        Weights from `boosting_weights`.
-    keys : ndarray of uint64 of shape (n_samples,)
-        Hashes of the rows. Rows with the same key are drawn together.
-    levels : CategoryLevels or None, default=None
-        Levels of the columns with many categories, which get target statistics.
-    """
-
-    table: BinnedTable
-    task: Any
-    weights: np.ndarray | None
-    keys: np.ndarray
-    levels: CategoryLevels | None = None
-
-
 def boost_parts(
     model: GradientBoosting,
-    data: BoostingData,
+    table: BinnedTable,
+    task: Any,
     parts: Sequence[tuple[np.ndarray, np.ndarray]],
+    *,
+    weights: np.ndarray | None,
+    keys: np.ndarray,
+    levels: CategoryLevels | None = None,
     entropy: Sequence[int],
     rounds: Sequence[int] | None,
-    *,
     n_jobs: int | None = None,
     screens: bool = True,
     goes_on: bool = False,
     until: float = np.inf,
     start_by: float = np.inf,
     whole: bool = False,
-) -> list[BoostedFit]:
+) -> list[Fit]:
     """Train a boosted model for each part, and predict the held-out rows.
 
     Parameters
     ----------
     model : GradientBoostingClassifier or GradientBoostingRegressor
-    data : BoostingData
+    table : BinnedTable
+    task : ClassificationTask or RegressionTask
     parts : list of (train, held out)
+    weights : ndarray of shape (n_samples,) or None
+        Weights from `boosting_weights`.
+    keys : ndarray of uint64 of shape (n_samples,)
+        Hashes of the rows. Rows with the same key are drawn together.
+    levels : CategoryLevels or None, default=None
+        Levels of the columns with many categories, which get target statistics.
     entropy : sequence of int
         Entropy of the random states.
     rounds : sequence of int or None
@@ -211,10 +190,8 @@ def boost_parts(
         Limits of time; see `boost_folds`.
     """
     # 1. Skip outputs with a single class, which need no trees.
-    table = data.table
-    weights = data.weights
-    widths = data.task.n_classes_per_output
-    outputs = [(i, y.astype(float), n) for i, (y, n) in enumerate(data.task.outputs) if n != 1]
+    widths = task.n_classes_per_output
+    outputs = [(i, y.astype(float), n) for i, (y, n) in enumerate(task.outputs) if n != 1]
     # 2. Choose the numbers of rounds and of searched columns.
     if weights is not None:
         parts = [(rows_with_weight(train, weights), held_out) for train, held_out in parts]
@@ -234,8 +211,8 @@ def boost_parts(
     for position, (output, y, n_classes) in enumerate(outputs):
         seed = (*entropy, output)
         encoding = None
-        if data.levels is not None:
-            encoding = Encoding.from_targets(data.levels, y, n_classes, seed, model.max_bins)
+        if levels is not None:
+            encoding = Encoding.from_targets(levels, y, n_classes, seed, model.max_bins)
         time_share = (position + 1) / len(outputs)
         boosted_by_output.append(
             boost_folds(
@@ -250,7 +227,7 @@ def boost_parts(
                     goes_on=goes_on,
                 ),
                 patience=int(model.n_iter_no_change) if rounds is None else 0,
-                keys=data.keys,
+                keys=keys,
                 encoding=encoding,
                 until=start + time_share * (until - start),
                 start_by=start + time_share * (start_by - start),
@@ -259,9 +236,9 @@ def boost_parts(
             )
         )
     # 4. Combine the outputs of each part.
-    is_classifier = data.task.outputs[0][1] > 0
+    is_classifier = task.outputs[0][1] > 0
     return [
-        _combine_outputs(boosted, len(held_out), is_classifier=is_classifier, widths=widths)
+        _combine_outputs(boosted, held_out, is_classifier=is_classifier, widths=widths)
         for (_, held_out), *boosted in zip(parts, *boosted_by_output, strict=True)
     ]
 
@@ -277,14 +254,18 @@ def _rounds_of(
 
 
 def _combine_outputs(
-    boosted: Sequence[Boosted], n_held_out: int, *, is_classifier: bool, widths: list[int] | None
-) -> BoostedFit:
+    boosted: Sequence[Boosted],
+    held_out: np.ndarray,
+    *,
+    is_classifier: bool,
+    widths: list[int] | None,
+) -> Fit:
     trees = [output.trees for output in boosted]
     statistics = [output.statistics for output in boosted if output.statistics is not None]
     model = BoostedModel(trees, is_classifier, statistics or None, widths)
-    vectors = model.finish([output.raw for output in boosted], n_held_out)
+    vectors = model.finish([output.raw for output in boosted], len(held_out))
     blind_vectors = vectors
     if any(output.blind_raw is not None for output in boosted):
         raw = [o.raw if o.blind_raw is None else o.blind_raw for o in boosted]
-        blind_vectors = model.finish(raw, n_held_out)
-    return BoostedFit(model, vectors, blind_vectors)
+        blind_vectors = model.finish(raw, len(held_out))
+    return Fit(model, held_out, vectors, blind_vectors)

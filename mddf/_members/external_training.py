@@ -28,6 +28,7 @@ from mddf._members.external_member import (
     SomeClassesClassifier,
     external_vectors,
 )
+from mddf._members.fit import Fit
 from mddf._targets.weights import rows_with_weight
 
 # Below this number of cells times outputs, estimators whose fits consist of many short steps in
@@ -202,7 +203,7 @@ def fit_external(
     entropy: Sequence[int],
     n_jobs: int | None,
     name: str = "",
-) -> list[Any]:
+) -> list[Fit]:
     """Fit clones of a classifier or regressor on parts of the rows, and predict the other rows.
 
     If the fit of an estimator takes no weights, its rows are drawn in proportion to the weights. A
@@ -219,10 +220,6 @@ def fit_external(
     n_jobs : int or None
     name : str, default=""
         The estimator's name in errors, by default the name of its class.
-
-    Returns
-    -------
-    list of (model, ndarray of shape (n_held_out, n_columns) or None)
     """
     weights = data.sample_weight
     if weights is not None:
@@ -253,4 +250,10 @@ def fit_external(
         # A fold may have many classes in few rows. The check of the whole y has issued the
         # warning.
         warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
-        return list(in_order(tasks, job_count(n_jobs, len(parts), require=None)))
+        fits = list(in_order(tasks, job_count(n_jobs, len(parts), require=None)))
+    return [
+        Fit.without_rows(model, data.n_columns)
+        if held_out is None
+        else Fit(model, held_out, vectors)
+        for (model, vectors), (_, held_out) in zip(fits, parts, strict=True)
+    ]

@@ -47,10 +47,10 @@ def test_a_slow_twin_of_regression(weight):
     for reason, gain, forecast, other_forecast in zip(
         reasons, expected, FORECASTS, remaining_votes, strict=True
     ):
-        assert reason.gain == pytest.approx(gain)
+        assert reason["gain"] == pytest.approx(gain)
         covariance = np.cov(forecast - TARGET, other_forecast - TARGET, aweights=row_weight)
         correlation = covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
-        assert reason.error_correlation == pytest.approx(correlation)
+        assert reason["error_correlation"] == pytest.approx(correlation)
 
 
 def test_a_slow_twin_of_classes():
@@ -62,20 +62,20 @@ def test_a_slow_twin_of_classes():
     votes = [vote / vote.sum(axis=1, keepdims=True) for vote in votes]
     mean = (votes[0] + votes[1]) / 2
     reasons = reasons_of(classification_task(labels), votes, WEIGHTS)
-    assert reasons[0].gain == pytest.approx(log_loss(labels, votes[1]) - log_loss(labels, mean))
+    assert reasons[0]["gain"] == pytest.approx(log_loss(labels, votes[1]) - log_loss(labels, mean))
     mixed = 0.95 * mean + 0.05 * votes[3]
-    assert reasons[3].gain == pytest.approx(log_loss(labels, mean) - log_loss(labels, mixed))
+    assert reasons[3]["gain"] == pytest.approx(log_loss(labels, mean) - log_loss(labels, mixed))
     rows = np.arange(N_ROWS)
     own = [1 - vote[rows, labels] for vote in (votes[3], mean)]
-    assert reasons[3].error_correlation == pytest.approx(np.corrcoef(own)[0, 1])
+    assert reasons[3]["error_correlation"] == pytest.approx(np.corrcoef(own)[0, 1])
 
     def accuracy(forecast):
         return accuracy_score(labels, forecast.argmax(axis=1))
 
     scored = classification_task(labels, score=accuracy, score_name="accuracy")
     reasons = reasons_of(scored, votes, WEIGHTS)
-    assert reasons[0].gain == pytest.approx(accuracy(mean) - accuracy(votes[1]))
-    assert reasons[0].text.startswith("without it, the accuracy would fall by")
+    assert reasons[0]["gain"] == pytest.approx(accuracy(mean) - accuracy(votes[1]))
+    assert reasons[0]["reason"].startswith("without it, the accuracy would fall by")
 
 
 @pytest.mark.parametrize("Deep", [DeepForestClassifier, DeepForestRegressor])
