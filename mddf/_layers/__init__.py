@@ -1,7 +1,13 @@
 """Deep forests and cascades: members, their training, layers, weights, and the public classes.
 
-A deep forest grows in `deep_forest.grow_deep_forest`, a cascade in `cascade.grow_cascade`. Members
-are made in `member_parsing`, and train in `member`. The number of folds is chosen in
-`base_deep_forest`, the weights of members in `tasks` and `blending`, and mdDF's coefficients and
-reweighting in `coefficients`.
+Where to find it:
+
+- A fit from its inputs to the stored model: `_fit` of `base_deep_forest` and `base_cascade`.
+- The layers of a deep forest, one after the other: `deep_forest.grow_deep_forest`; of a cascade:
+  `cascade.grow_cascade`.
+- A member is made from what the user passes in `member_parsing`, and trains in `member`.
+- A deep forest accepts a later layer in `later_layers.try_later_layer`. A cascade keeps layers by
+  `stopping`.
+- The weights of members are chosen in `tasks` (`member_weights`) and `blending`; the coefficients
+  of a cascade's layers and the weights of its samples in `margin_rules`.
 """

@@ -318,7 +318,7 @@ def grow_cascade(
         stopper.ended_by = cascade.too_few_rows()
         if stopper.ended_by:
             break
-        folds = cascade.folds.for_rows(number, cascade.active)
+        folds = cascade.folds.for_layer(number, cascade.active)
         layer = checkpoint.load(number)
         if layer is None:
             layer = cascade.train_layer(number, folds)

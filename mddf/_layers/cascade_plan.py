@@ -43,13 +43,29 @@ class LayerFolds:
         self.group_of_row = None if groups is None else group_numbers(groups, self.labels, self.cv)
         self.fixed = self._draw(0) if gives_folds(self.cv) else None
 
-    def for_layer(self, number: int) -> Folds | None:
-        """Folds of a layer; None for out-of-bag predictions."""
+    def for_layer(self, number: int, active: np.ndarray | None = None) -> Folds | None:
+        """Folds of a layer; None for out-of-bag predictions.
+
+        If some rows left, folds that are drawn are drawn among the active rows, and folds that
+        the user gives lose the other rows.
+        """
         if isinstance(self.cv, str):
             return None
+        if active is None:
+            active = np.ones(len(self.labels), bool)
+        all_stay = active.all()
         if self.fixed is not None:
-            return self.fixed
-        return self._draw(self.seeds.integer(Purpose.FOLDS, number))
+            if all_stay:
+                return self.fixed
+            folds = [(train[active[train]], test[active[test]]) for train, test in self.fixed]
+            return [(train, test) for train, test in folds if len(train) and len(test)]
+        seed = self.seeds.integer(Purpose.FOLDS, number)
+        if all_stay:
+            return self._draw(seed)
+        rows = np.flatnonzero(active).astype(np.int32)
+        groups = None if self.groups is None else _safe_indexing(self.groups, rows)
+        folds = make_folds(self.cv, None, None, self.labels[rows], seed, groups=groups)
+        return [(rows[train], rows[test]) for train, test in folds]
 
     def _draw(self, seed: int) -> Folds:
         return make_folds(
@@ -68,22 +84,6 @@ class LayerFolds:
         if self.fixed is None:
             return np.empty(0, int)
         return rows_never_held_out(self.fixed, len(self.labels))
-
-    def for_rows(self, number: int, active: np.ndarray) -> Folds | None:
-        """Folds of the rows of a layer that did not leave; None for out-of-bag predictions.
-
-        A number of folds is drawn among these rows. Folds that the user gives lose the other rows.
-        """
-        if active.all() or isinstance(self.cv, str):
-            return self.for_layer(number)
-        rows = np.flatnonzero(active).astype(np.int32)
-        if self.fixed is not None:
-            folds = [(train[active[train]], test[active[test]]) for train, test in self.fixed]
-            return [(train, test) for train, test in folds if len(train) and len(test)]
-        seed = self.seeds.integer(Purpose.FOLDS, number)
-        groups = None if self.groups is None else _safe_indexing(self.groups, rows)
-        folds = make_folds(self.cv, None, None, self.labels[rows], seed, groups=groups)
-        return [(rows[train], rows[test]) for train, test in folds]
 
 
 def resolve_grains(grains: Any, n_features: int) -> list[np.ndarray]:

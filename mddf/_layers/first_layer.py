@@ -63,14 +63,32 @@ def train_first_layer(
     *,
     keep_fold_models: bool,  # whether the models of the folds predict, not models of all samples
 ) -> Layer:
-    """Train the members of the first layer: all on one fold, the winners of the race on all."""
+    """Train the members of the first layer: all on one fold, the winners of the race on all.
+
+    Forests are trained first, then boosted trees, then estimators, which may take longest.
+    """
     training = _FirstLayerTraining(members, trainer, keep_fold_models)
+
+    # 1. Train members on the first fold, and leave out those that the others do not need.
     losers = _race(training, boosting_choices, report)
     survivors = [i for i in range(len(members)) if i not in losers]
-    _train_survivors(training, survivors)
+    training.survivors = survivors
+
+    # 2. Train the members that raced on the other folds, and the others on all folds.
+    after_race = [i for i in survivors if i in training.trained]
+    without_race = [i for i in survivors if i not in training.trained]
+    training.leave_out_forests_without_time(after_race)
+    in_time = [i for i in after_race if i not in training.out_of_time]
+    training.train(in_time, training.splits[1:], first=1)
+    if trainer.clock.runs:
+        _train_within_limit(training, without_race)
+    else:
+        training.train(without_race, training.splits)
+
+    # 3. Report the work that a limit of time left out, and collect the evidence.
     for i, decision in sorted(training.cuts().items()):
         report.add_cut(members[i].name, decision, n_rows=trainer.n_samples)
-    return training.layer(survivors, losers)
+    return training.layer(losers)
 
 
 def _race(
@@ -152,28 +170,15 @@ def survives_race(weights: np.ndarray) -> np.ndarray:
     return weights >= min(_MIN_WEIGHT, weights.max())
 
 
-def _train_survivors(training: _FirstLayerTraining, survivors: Sequence[int]) -> None:
-    """Train members on all folds, or on the other folds after a race.
-
-    Forests are trained first, then boosted trees, then estimators, which may take longest.
-    """
-    training.plan_work(survivors)
+def _train_within_limit(training: _FirstLayerTraining, numbers: Sequence[int]) -> None:
+    """Train members on all folds; estimators only if their first fold shows that there is time."""
     members = training.members
-    other_splits = training.splits[1:]
-    after_race = [i for i in survivors if i in training.trained]
-    without_race = [i for i in survivors if i not in training.trained]
-    training.leave_out_forests_without_time(after_race)
-    training.train([i for i in after_race if i not in training.out_of_time], other_splits, first=1)
-    if not training.trainer.clock.runs:
-        training.train(without_race, training.splits)
-        return
-    training.train([i for i in without_race if members[i].adapts_to_time], training.splits)
-    # The first fold shows whether the time suffices for more.
-    slow = [i for i in without_race if not members[i].adapts_to_time]
+    training.train([i for i in numbers if members[i].adapts_to_time], training.splits)
+    slow = [i for i in numbers if not members[i].adapts_to_time]
     training.train(slow, training.splits[:1])
     for share in (_ESTIMATOR_SHARE, _LAST_SHARE):
         begun = [i for i in slow if training.has_only_first_fold(i)]
-        training.train(begun, other_splits, first=1, share=share)
+        training.train(begun, training.splits[1:], first=1, share=share)
 
 
 class _FirstLayerTraining:
@@ -187,9 +192,8 @@ class _FirstLayerTraining:
         # Members that were left out because of the limit of time.
         self.out_of_time: set[int] = set()
         self._complete: set[int] = set()  # members that were trained on all folds
-        # Seconds of the work that is planned and of what is left of it, for progress only.
-        self._work = 0.0
-        self._work_left: dict[int, float] = {}
+        # Members that are trained on all folds, once it is known.
+        self.survivors: Sequence[int] = ()
 
     def train(
         self,
@@ -237,7 +241,6 @@ class _FirstLayerTraining:
         self.members[i] = evidence.member
         if is_complete:
             self._complete.add(i)
-        self._work_left.pop(i, None)
 
     def first_fold_vectors(self, i: int) -> np.ndarray:
         """Predictions of the rows that the first fold holds out, if it alone is trained so far."""
@@ -246,21 +249,11 @@ class _FirstLayerTraining:
         n_times = self.trainer.mean_of_folds.n_times_held_out[held_out]
         return self.trained[i].vectors[held_out] * n_times[:, None]
 
-    def plan_work(self, numbers: Sequence[int]) -> None:
-        """Estimate the seconds of the folds that are left, to tell the share that is done.
-
-        A member that was trained on the first fold is known; any other one counts as the slowest.
-        """
-        seconds = {i: evidence.seconds for i, evidence in self.trained.items()}
-        slowest = max(seconds.values(), default=1.0)
-        self._work_left = {i: seconds.get(i, slowest) for i in numbers}
-        self._work = sum(self._work_left.values())
-
     def _tell(self, member: str) -> None:
-        if not self._work:
+        if not self.survivors:
             tell_work(f"comparing members: {member}", _PROGRESS_OF_OPTIONS)
             return
-        done = 1 - sum(self._work_left.values()) / self._work
+        done = len(self._complete) / len(self.survivors)
         share = _PROGRESS_OF_RACE + done * (PROGRESS_OF_FIRST_LAYER - _PROGRESS_OF_RACE)
         tell_work(f"layer 1: {member}", share)
 
@@ -299,10 +292,10 @@ class _FirstLayerTraining:
         left_out = dict.fromkeys(self.out_of_time, "left out")
         return {i: cut for i, cut in (cuts | left_out).items() if cut}
 
-    def layer(self, survivors: Sequence[int], losers: Sequence[int]) -> Layer:
+    def layer(self, losers: Sequence[int]) -> Layer:
         """Members that are kept, and rows of the leaderboard for the others."""
         trainer = self.trainer
-        kept = [self.trained[i] for i in survivors if i not in self.out_of_time]
+        kept = [self.trained[i] for i in self.survivors if i not in self.out_of_time]
         for evidence in kept:
             trainer.fill_unknown(evidence.vectors)
             if evidence.blind_vectors is not None:
