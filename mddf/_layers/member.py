@@ -221,7 +221,11 @@ class Member(ABC):
             description=f"layer {n + 1} on all samples",
         )
         in_full = {i: member._in_full(trainer) for i, member in members.items()}
-        return {i: [fit.model for fit in fits] for i, fits in cls.fit(in_full, trainer, job)}
+        models = {}
+        for i, fits in cls.fit(in_full, trainer, job):
+            (fit,) = fits
+            models[i] = [fit.model]
+        return models
 
     def _in_full(self, trainer: Trainer) -> Self:
         """The member for a fit on all samples."""

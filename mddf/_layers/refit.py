@@ -55,7 +55,7 @@ def keep_layers(stack: Stack, *, refit: bool) -> tuple[list[Stage], list[np.ndar
         kept = [i for i, weight in enumerate(layer_weights) if weight > 0 or i in inputs]
         models = {i: _models_of_folds(stack, layer.evidence[i].models) for i in kept}
         if refit:
-            models |= _refitted_in_time(stack, number, kept)
+            models |= _refitted(stack, number, kept)
         members = [
             layer.evidence[i].member.freeze(
                 models[i],
@@ -128,29 +128,21 @@ def _importances(
     return total / total.sum() if total.sum() > 0 else total
 
 
-def _refitted_in_time(stack: Stack, number: int, kept: list[int]) -> dict[int, list[Any]]:
-    """Refitted models by the members' numbers; none if the time does not suffice."""
-    try:
-        with stack.trainer.clock.cut(_REFIT_SHARE, whole=True):
-            return _refitted(stack, number, kept)
-    except TimeIsUp:
-        stack.report.add_cut(
-            f"layer {number + 1}",
-            "not fitted again on all samples",
-            n_rows=stack.trainer.n_samples,
-        )
-        return {}
-
-
 def _refitted(stack: Stack, number: int, kept: list[int]) -> dict[int, list[Any]]:
-    """Models of all samples, of the members that have some."""
+    """Models of all samples, by the members' numbers; none if the time does not suffice."""
     trainer = stack.trainer
     layer = stack.layers[number]
-    layer_input = None
-    if number:
-        columns = trainer.put_into_table(stack.features_for(number))
-        layer_input = LayerInput(columns, layer.reweighting)
     models: dict[int, list[Any]] = {}
-    for kind, group in by_kind({i: layer.evidence[i].member for i in kept}):
-        models |= kind.refit(group, trainer, layer_input, number)
+    try:
+        with trainer.clock.cut(_REFIT_SHARE, whole=True):
+            layer_input = None
+            if number:
+                columns = trainer.put_into_table(stack.features_for(number))
+                layer_input = LayerInput(columns, layer.reweighting)
+            for kind, group in by_kind({i: layer.evidence[i].member for i in kept}):
+                models |= kind.refit(group, trainer, layer_input, number)
+    except TimeIsUp:
+        decision = "not fitted again on all samples"
+        stack.report.add_cut(f"layer {number + 1}", decision, n_rows=trainer.n_samples)
+        return {}
     return models
