@@ -78,7 +78,6 @@ class CrossFitting:
         job = Job(
             splits=splits,
             entropy_of=entropy_of,
-            aggregator=trainer.mean_of_folds,
             description="figures",
         )
         nested = {

@@ -37,6 +37,7 @@ class Evidence:
 
         Models of splits that are not kept are dropped, unless their importances are needed.
         """
+        aggregator = job.aggregator or trainer.mean_of_folds
         models = []
         total = np.zeros((trainer.n_samples, trainer.task.n_columns))
         blind_total = None
@@ -49,8 +50,8 @@ class Evidence:
             if split.keep or job.importances:
                 models.append(fit.model)
             del fit
-        blind_vectors = None if blind_total is None else job.aggregator.combined(blind_total)
-        return cls(member, models, job.aggregator.combined(total), blind_vectors)
+        blind_vectors = None if blind_total is None else aggregator.combined(blind_total)
+        return cls(member, models, aggregator.combined(total), blind_vectors)
 
     def joined(self, other: Self) -> Self:
         """Evidence after training on further splits."""

@@ -216,7 +216,6 @@ class Member(ABC):
         job = Job(
             splits=[Split(trainer.all_rows, None)],
             entropy_of=entropy_of,
-            aggregator=trainer.mean_of_folds,
             layer_input=layer_input,
             description=f"layer {n + 1} on all samples",
         )
@@ -324,7 +323,6 @@ class ForestMember(Member):
         job = Job(
             splits=splits,
             entropy_of=one_stream(trainer.seeds.entropy_for(Purpose.FORESTS, first)),
-            aggregator=trainer.mean_of_folds,
             description="layer 1",
             numbers_forests=True,
             importances=True,
@@ -588,7 +586,6 @@ class EstimatorMember(Member):
             job = Job(
                 splits=splits_of_step,
                 entropy_of=one_stream(entropy),
-                aggregator=trainer.mean_of_folds,
             )
             fits = member._fit(trainer, job, entropy)
             if evidence is None and first == 0:

@@ -283,7 +283,6 @@ class _Comparison:
         self._job = Job(
             splits=self.splits,
             entropy_of=one_stream(entropy),
-            aggregator=trainer.mean_of_folds,
             is_trial=True,
         )
 

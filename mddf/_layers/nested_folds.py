@@ -185,7 +185,6 @@ class NestedInputs:
         job = Job(
             splits=splits_from_folds(folds),
             entropy_of=entropy_of,
-            aggregator=self.trainer.mean_of_folds,
             description="nested folds",
         )
         fits_of_members = fit_all(dict(enumerate(members)), self.trainer, job)
@@ -241,7 +240,6 @@ def grow_on_folds(
     job = Job(
         splits=splits_from_folds(folds, keep=keep),
         entropy_of=one_stream(entropy),
-        aggregator=trainer.mean_of_folds,
         layer_input=layer_input,
         description="nested folds",
     )

@@ -33,7 +33,6 @@ def seconds_per_tree(forest: Member, trainer: Trainer) -> float:
     job = Job(
         splits=[Split(trainer.all_rows, None)],
         entropy_of=one_stream(entropy),
-        aggregator=trainer.mean_of_folds,
         description="a few trees",
     )
     start = monotonic()

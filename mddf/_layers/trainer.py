@@ -135,8 +135,8 @@ class Job:
     splits: Sequence[Split]
     # Entropy of a member by its number; of forests, which grow together, for None.
     entropy_of: Callable[[int | None], Sequence[int]]
-    # Combines the predictions of the rows that the splits hold out.
-    aggregator: Aggregator
+    # Combines the predictions of the rows that the splits hold out; None: their mean.
+    aggregator: Aggregator | None = None
     layer_input: LayerInput | None = None  # None: all features, without reweighting
     description: str = "layer"  # text of the progress bar
     # Whether seeds of forests depend on their numbers, or on their positions among the forests.
@@ -297,6 +297,7 @@ class Trainer:
     def grow_forests(self, members: Mapping[int, ForestMember], job: Job) -> Generator[Fit]:
         """Grow forests; yields a fit for each member, for each split."""
         tree_jobs = self._tree_jobs(members, job)
+        aggregator = job.aggregator or self.mean_of_folds
         growing = grower.growing(
             self.table,
             self.task.kernel_target,
@@ -315,7 +316,7 @@ class Trainer:
                     continue
                 if held_out is grower.OUT_OF_BAG:
                     held_out = tree_job.sampling.rows
-                vectors = job.aggregator.held_out_vectors(result)
+                vectors = aggregator.held_out_vectors(result)
                 # Sums are freed before the next forest grows.
                 result.sums = result.n_trees = None
                 yield Fit(result, held_out, vectors)

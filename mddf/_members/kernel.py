@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Self
 
@@ -49,15 +49,6 @@ _COMPARED_ROWS = 400
 # A Gaussian kernel is chosen only if its error is smaller by this factor, because more training
 # rows improve Laplace kernels more. Set by hand.
 _GAUSSIAN_GAIN = 1.01
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """Leave-one-out predictions for some training rows, with the rows' positions and weights."""
-
-    rows: np.ndarray
-    predictions: np.ndarray
-    weight: np.ndarray | None
 
 
 class KernelRidge(BaseEstimator):
@@ -119,11 +110,11 @@ class KernelRidge(BaseEstimator):
 
     def _learn(
         self, X: np.ndarray, values: np.ndarray, sample_weight: np.ndarray | None
-    ) -> HeldOut:
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Fit values (n_samples, n_outputs), and predict some of the rows by leave-one-out.
 
-        The predictions are the values themselves if neither the penalty nor calibration needs
-        them.
+        Returns these rows and their predictions, which are the values themselves if neither the
+        penalty nor calibration needs them.
         """
         # 1. Draw rows.
         self.n_features_in_ = X.shape[1]
@@ -141,19 +132,20 @@ class KernelRidge(BaseEstimator):
             features, root = self._features(self._similarities(X))
         # 3. Choose the penalty on some rows.
         few = slice(self._n_penalty_rows)
-        held_out = HeldOut(rows[few], values[few], None if weight is None else weight[few])
+        predictions = values[few]
         self.penalty_ = self.penalty
         if self.penalty is None or self._calibrates:
             penalties = _PENALTIES if self.penalty is None else [self.penalty]
-            best = _leave_one_out(features[few], values[few], held_out.weight, penalties)
-            self.penalty_ = best.penalty
-            held_out = replace(held_out, predictions=best.predictions)
+            weight_of_few = None if weight is None else weight[few]
+            self.penalty_, _, predictions = _leave_one_out(
+                features[few], values[few], weight_of_few, penalties
+            )
         # 4. Fit the coefficients on all rows.
         model = Ridge(self.penalty_).fit(features, values, weight)
         coefficients = model.coef_.reshape(-1, len(root)).T
         self.bumps_ = solve_triangular(root, coefficients, trans=1, lower=True)
         self.intercept_ = np.atleast_1d(model.intercept_)
-        return held_out
+        return rows[few], predictions
 
     def chosen(self) -> dict[str, float | None]:
         """Parameters of the chosen kernel and penalty, for fits on other rows."""
@@ -212,7 +204,7 @@ class KernelRidge(BaseEstimator):
             compared = set_kernel(kernel)
             self.landmarks_ = compared.encoded
             features, _ = self._features([self._kernel(compared.distances)])
-            error = _leave_one_out(features, values, weight, _PENALTIES).error
+            _, error, _ = _leave_one_out(features, values, weight, _PENALTIES)
             errors.append(error * (_GAUSSIAN_GAIN if "gamma" in kernel else 1))
         return set_kernel(self._kernels[_first_least(errors)])
 
@@ -284,25 +276,19 @@ def squared_distances(rows: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
     return distances
 
 
-@dataclass(frozen=True)
-class LeaveOneOut:
-    """Penalty of a ridge regression, its leave-one-out error, and the predictions."""
-
-    penalty: float
-    error: float
-    predictions: np.ndarray
-
-
 def _leave_one_out(
     features: np.ndarray,
     values: np.ndarray,
     weight: np.ndarray | None,
     penalties: Iterable[float],
-) -> LeaveOneOut:
-    """Find the penalty with the least leave-one-out error, in closed form."""
+) -> tuple[float, float, np.ndarray]:
+    """Find the penalty with the least leave-one-out error, in closed form.
+
+    Returns it with its error, and the leave-one-out predictions.
+    """
     n = len(features)
     if n < 2:
-        return LeaveOneOut(1.0, 0.0, values)
+        return 1.0, 0.0, values
     weight = np.ones(n) if weight is None else weight
     root = np.sqrt(weight)[:, None]
     rows = root * (features - np.average(features, axis=0, weights=weight))
@@ -320,8 +306,8 @@ def _leave_one_out(
         leverage = squared_vectors @ shrinkage + weight / weight.sum()
         errors = residuals / np.maximum(1 - leverage, 1e-12)[:, None]
         error = max(float(np.square(errors).sum()), least_error)
-        candidates.append(LeaveOneOut(float(penalty), error, values - errors / root))
-    return candidates[_first_least([candidate.error for candidate in candidates])]
+        candidates.append((float(penalty), error, values - errors / root))
+    return candidates[_first_least([error for _, error, _ in candidates])]
 
 
 def _first_least(errors: Sequence[float]) -> int:
@@ -370,12 +356,12 @@ class KernelClassifier(ClassifierMixin, KernelRidge):
             labels = joint_labels(y, self.n_classes)
             is_class = np.zeros((len(y), len(self.classes_)), bool)
             np.put_along_axis(is_class, labels, True, axis=1)
-        held_out = self._learn(X, np.where(is_class, 1.0, -1.0), sample_weight)
+        rows, predictions = self._learn(X, np.where(is_class, 1.0, -1.0), sample_weight)
         self.scale_ = 1.0
-        if len(held_out.rows) > 1:
-            probabilities = self._softmax(held_out.predictions)
+        if len(rows) > 1:
+            weight = None if sample_weight is None else sample_weight[rows]
             self.scale_ = fit_exponent(
-                probabilities, labels[held_out.rows], held_out.weight, widths=self.n_classes
+                self._softmax(predictions), labels[rows], weight, widths=self.n_classes
             )
         return self
 
