@@ -17,27 +17,14 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
+from dask_cases import (  # noqa: E402
+    DEPRECATED_IN_DASK,
+    assert_that_a_killed_worker_ends_the_fit,
+    chunked,
+    made_array,
+)
+
 from mddf.dask import DaskEstimator  # noqa: E402
-
-# Reading of Parquet files by Dask, with pandas 3.1.
-DEPRECATED_IN_DASK = "ignore:The inplace keyword in DataFrame.reset_index"
-
-
-@pytest.fixture(scope="module")
-def client():
-    """Three workers, threads of this process."""
-    with distributed.Client(
-        processes=False, n_workers=3, threads_per_worker=1, dashboard_address=":0"
-    ) as client:
-        yield client
-
-
-def made_array(n=300, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 5))
-    X[:, 1] = rng.integers(0, 6, n)
-    X[rng.random(X.shape) < 0.1] = np.nan
-    return X, np.nan_to_num(X) @ [1, 0.3, -1, 0, 0] + rng.normal(0, 0.3, n)
 
 
 def made_frame(n=300, seed=0):
@@ -57,10 +44,6 @@ def assert_same(local, fitted):
     np.testing.assert_array_equal(local.train_score_, other.train_score_)
     np.testing.assert_array_equal(local.validation_score_, other.validation_score_)
     assert local.get_params() == {**other.get_params()}
-
-
-def chunked(X, y, chunks):
-    return da.from_array(X, chunks=(chunks, -1)), da.from_array(y, chunks=(chunks,))
 
 
 CHUNKS = [(300,), (150, 150), (10, 1, 200, 89), (1, 0, 150, 0, 149), (60,) * 5]
@@ -246,29 +229,9 @@ def test_processes(n_workers):
 @pytest.mark.slow
 @pytest.mark.parametrize("n_workers", [1, 2])
 def test_a_worker_that_is_killed(n_workers):
-    X, y = made_array(20_000)
     model = DaskEstimator(GradientBoostingRegressor(max_iter=100_000, random_state=0))
-    with distributed.Client(
-        n_workers=n_workers, threads_per_worker=1, dashboard_address=":0"
-    ) as client:
-        pids = client.run(os.getpid)
-
-        def kill():
-            time.sleep(5)  # the fit is then at work
-            os.kill(next(iter(pids.values())), signal.SIGKILL)
-
-        killer = threading.Thread(target=kill)
-        killer.start()
-        start = time.monotonic()
-        with pytest.raises((RuntimeError, ConnectionError), match="ended"):
-            model.fit(*chunked(X, y, (10_000, 10_000)))
-        killer.join()
-        assert time.monotonic() - start < 60
-        assert not hasattr(model, "estimator_")
-        # The other worker is free at once, and the dead one is replaced.
-        client.wait_for_workers(n_workers, timeout=60)
-        model.set_params(estimator__max_iter=3).fit(*chunked(X, y, (10_000, 10_000)))
-        assert model.estimator_.n_iter_ == 3
+    assert_that_a_killed_worker_ends_the_fit(model, n_workers, estimator__max_iter=3)
+    assert model.estimator_.n_iter_ == 3
 
 
 @pytest.mark.slow

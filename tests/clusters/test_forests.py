@@ -1,10 +1,6 @@
 """Forests on Dask collections have the bits of forests on one machine."""
 
-import os
 import pickle
-import signal
-import threading
-import time
 
 import numpy as np
 import pandas as pd
@@ -17,6 +13,13 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
+from dask_cases import (  # noqa: E402
+    DEPRECATED_IN_DASK,
+    assert_that_a_killed_worker_ends_the_fit,
+    chunked,
+    made_array,
+)
+
 from mddf.dask import DaskEstimator  # noqa: E402
 
 NAMES = [
@@ -25,30 +28,6 @@ NAMES = [
     "RandomForestRegressor",
     "CompletelyRandomForestRegressor",
 ]
-
-# Reading of Parquet files by Dask, with pandas 3.1.
-DEPRECATED_IN_DASK = "ignore:The inplace keyword in DataFrame.reset_index"
-
-
-@pytest.fixture(scope="module")
-def client():
-    """Three workers, threads of this process."""
-    with distributed.Client(
-        processes=False, n_workers=3, threads_per_worker=1, dashboard_address=":0"
-    ) as client:
-        yield client
-
-
-def made_array(n=400, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 5))
-    X[:, 1] = rng.integers(0, 6, n)
-    X[rng.random(X.shape) < 0.1] = np.nan
-    return X, np.nan_to_num(X) @ [1, 0.3, -1, 0, 0] + rng.normal(0, 0.3, n)
-
-
-def chunked(X, y, chunks):
-    return da.from_array(X, chunks=(chunks, -1)), da.from_array(y, chunks=(chunks,))
 
 
 def assert_same(local, fitted, X):
@@ -63,7 +42,7 @@ def assert_same(local, fitted, X):
 @pytest.mark.parametrize("name", NAMES)
 def test_arrays_in_any_partitions(client, name):
     for chunks in [(400,), (10, 1, 300, 89), (1, 0, 250, 0, 149)]:
-        X, signal_ = made_array()
+        X, signal_ = made_array(400)
         y = np.digitize(signal_, [-1, 1]) if name.endswith("Classifier") else signal_
         local = getattr(mddf, name)(4, random_state=0, bootstrap=True).fit(X, y)
         dask_X, dask_y = chunked(X, y, chunks)
@@ -77,7 +56,7 @@ def test_arrays_in_any_partitions(client, name):
 
 @pytest.mark.parametrize("n_partitions", [1, 5])
 def test_frames_with_labels_weights_and_categories(client, n_partitions):
-    X, signal_ = made_array()
+    X, signal_ = made_array(400)
     X = pd.DataFrame(X, columns=list("abcde"))
     X["colour"] = np.array(["red", "green", "blue", None], object)[np.arange(400) % 4]
     X["name"] = [f"name {i % 7}" for i in range(400)]
@@ -105,7 +84,7 @@ def test_frames_with_labels_weights_and_categories(client, n_partitions):
 @pytest.fixture
 def parquet_folder(tmp_path):
     """Folder of eight files, of which the second one lacks a class and a category."""
-    X, signal_ = made_array()
+    X, signal_ = made_array(400)
     frame = pd.DataFrame(X, columns=list("abcde"))
     frame["colour"] = np.array(["red", "green", "blue", None], object)[np.arange(400) % 4]
     frame["label"] = np.where(signal_ > 0, "high", "low")
@@ -136,7 +115,7 @@ def test_a_folder_of_parquet_files(client, parquet_folder, name, target, columns
 
 
 def test_the_estimator_is_cloned_and_pickled(client):
-    X, y = made_array()
+    X, y = made_array(400)
     model = DaskEstimator(mddf.RandomForestRegressor(3, random_state=0), client=client)
     model = clone(model).set_params(estimator__max_depth=3)
     model.fit(*chunked(X, y, (100, 300)))
@@ -177,24 +156,6 @@ def test_processes(n_workers):
 
 @pytest.mark.slow
 def test_a_worker_that_is_killed():
-    X, y = made_array(20_000)
     model = DaskEstimator(mddf.RandomForestRegressor(5000, random_state=0))
-    with distributed.Client(n_workers=2, threads_per_worker=1, dashboard_address=":0") as client:
-        pids = client.run(os.getpid)
-
-        def kill():
-            time.sleep(5)  # the fit is then at work
-            os.kill(next(iter(pids.values())), signal.SIGKILL)
-
-        killer = threading.Thread(target=kill)
-        killer.start()
-        start = time.monotonic()
-        with pytest.raises((RuntimeError, ConnectionError), match="ended"):
-            model.fit(*chunked(X, y, (10_000, 10_000)))
-        killer.join()
-        assert time.monotonic() - start < 60
-        assert not hasattr(model, "estimator_")
-        # The other worker is free at once, and the dead one is replaced.
-        client.wait_for_workers(2, timeout=60)
-        model.set_params(estimator__n_estimators=2).fit(*chunked(X, y, (10_000, 10_000)))
-        assert len(model.estimator_) == 2
+    assert_that_a_killed_worker_ends_the_fit(model, 2, estimator__n_estimators=2)
+    assert len(model.estimator_) == 2

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from boosted_cases import TABLES, frame_of_few_levels
 from made_models import labels_of, number_table
-from shapley import shapley
+from shapley import goes_left, path_dependent, shapley
 from table_cases import read_again
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor, cost
@@ -39,27 +39,6 @@ def raw_of(model, X):
 
 def cells_of(model, X):
     return np.array(model._binner.numbers(read_again(model, X)), float)
-
-
-def goes_left(tree, node, value):
-    if np.isnan(value):
-        return tree.missing_go_to_left[node]
-    if node in tree.categories:
-        return value in tree.categories[node]
-    return value <= tree.threshold[node]
-
-
-def path_dependent(tree, row, known, node=0):
-    """Prediction of a tree for a row with unknown features."""
-    left, right = tree.children_left[node], tree.children_right[node]
-    if left == -1:
-        return tree.value[node]
-    if tree.feature[node] in known:
-        side = left if goes_left(tree, node, row[tree.feature[node]]) else right
-        return path_dependent(tree, row, known, side)
-    weights = tree.weighted_n_node_samples[[left, right]]
-    sides = [path_dependent(tree, row, known, child) for child in (left, right)]
-    return np.average(sides, axis=0, weights=weights)
 
 
 def test_trees_as_arrays_add_up():
@@ -112,7 +91,11 @@ def test_shapley_values_by_enumeration(grow_policy):
             explanation.data, explanation.values, explanation.base_values, strict=True
         ):
             exact = [
-                shapley(lambda S, t=t, r=row: path_dependent(t, r, S), X.shape[1]) for t in trees
+                shapley(
+                    lambda S, t=t, r=row: path_dependent(t, t.weighted_n_node_samples, r, S),
+                    X.shape[1],
+                )
+                for t in trees
             ]
             assert np.allclose(values, np.sum(exact, axis=0), atol=1e-12)
             start = model._trees.start + sum(tree.value[0] for tree in trees)
@@ -155,7 +138,9 @@ def test_shapley_values_of_target_statistics_by_enumeration(grow_policy, n_class
         for tree in trees:
 
             def game(S, tree=tree, row=row):
-                return path_dependent(tree, row, np.flatnonzero(np.isin(player, S)))
+                return path_dependent(
+                    tree, tree.weighted_n_node_samples, row, np.flatnonzero(np.isin(player, S))
+                )
 
             exact = exact + shapley(game, 5)
         exact[1:3] += exact[4] / 2

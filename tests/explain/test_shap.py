@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from made_models import TABLES, labels_of, number_table
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier
-from shapley import interventional, shapley, weights
+from shapley import interventional, path_dependent, shapley, weights
 
 from mddf import (
     CompletelyRandomForestClassifier,
@@ -26,25 +26,6 @@ FOREST = {"n_estimators": 6, "min_samples_leaf": 3, "random_state": 0}
 CASCADE = {"n_estimators": 2, "cv": 2, "early_stopping": False, "random_state": 0}
 
 
-def path_dependent(tree, row, S, node=0):
-    """Prediction of a tree for a row if only the features in S are known."""
-    left, right = tree.children_left[node], tree.children_right[node]
-    if left == -1:
-        return tree.value[node]
-    if tree.feature[node] in S:
-        value = row[tree.feature[node]]
-        if np.isnan(value):
-            goes_left = tree.missing_go_to_left[node]
-        elif node in tree.categories:
-            goes_left = value in tree.categories[node]
-        else:
-            goes_left = value <= tree.threshold[node]
-        return path_dependent(tree, row, S, left if goes_left else right)
-    counts = tree.n_node_samples[[left, right]]
-    sides = [path_dependent(tree, row, S, child) for child in (left, right)]
-    return np.average(sides, axis=0, weights=counts if counts.sum() else None)
-
-
 @pytest.mark.parametrize("kind", TABLES)
 def test_forests_have_the_shapley_values_of_their_trees(kind):
     X = TABLES[kind]()
@@ -53,7 +34,12 @@ def test_forests_have_the_shapley_values_of_their_trees(kind):
     trees = tree_arrays(forest, X=X)
     for row, values in zip(explanation.data, explanation.values, strict=True):
         exact = np.mean(
-            [shapley(lambda S, t=t, r=row: path_dependent(t, r, S), X.shape[1]) for t in trees],
+            [
+                shapley(
+                    lambda S, t=t, r=row: path_dependent(t, t.n_node_samples, r, S), X.shape[1]
+                )
+                for t in trees
+            ],
             axis=0,
         )
         assert np.allclose(values, exact, atol=1e-5)

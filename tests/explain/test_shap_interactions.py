@@ -7,7 +7,7 @@ from boosted_cases import TABLES as BOOSTED_TABLES
 from boosted_cases import frame_of_few_levels
 from made_models import TABLES, labels_of, number_table
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier
-from shapley import interaction_values
+from shapley import interaction_values, path_dependent
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
@@ -27,27 +27,6 @@ shap = pytest.importorskip("shap", reason='needs "mddf[explain]"')
 
 FOREST = {"n_estimators": 4, "min_samples_leaf": 4, "random_state": 0}
 BOOSTING = {"max_iter": 4, "min_samples_leaf": 9, "learning_rate": 0.3, "random_state": 0}
-
-
-def goes_left(tree, node, value):
-    if np.isnan(value):
-        return tree.missing_go_to_left[node]
-    if node in tree.categories:
-        return value in tree.categories[node]
-    return value <= tree.threshold[node]
-
-
-def path_dependent(tree, node_weight, row, known, node=0):
-    """Prediction of a tree for a row of which some features are known."""
-    left, right = tree.children_left[node], tree.children_right[node]
-    if left == -1:
-        return tree.value[node]
-    if tree.feature[node] in known:
-        side = left if goes_left(tree, node, row[tree.feature[node]]) else right
-        return path_dependent(tree, node_weight, row, known, side)
-    weights = node_weight[[left, right]]
-    sides = [path_dependent(tree, node_weight, row, known, child) for child in (left, right)]
-    return np.average(sides, axis=0, weights=weights if weights.sum() else None)
 
 
 def enumerated(trees, node_weights, row):

@@ -45,6 +45,28 @@ def interventional(model, known, background):
     return shapley(game, known.shape[1]).transpose(1, 0, 2)
 
 
+def goes_left(tree, node, value):
+    """Whether a value goes to the left child of a node of `mddf.explain.tree_arrays`."""
+    if np.isnan(value):
+        return tree.missing_go_to_left[node]
+    if node in tree.categories:
+        return value in tree.categories[node]
+    return value <= tree.threshold[node]
+
+
+def path_dependent(tree, node_weight, row, known, node=0):
+    """Prediction of a tree for a row of which only some features are known."""
+    left, right = tree.children_left[node], tree.children_right[node]
+    if left == -1:
+        return tree.value[node]
+    if tree.feature[node] in known:
+        side = left if goes_left(tree, node, row[tree.feature[node]]) else right
+        return path_dependent(tree, node_weight, row, known, side)
+    weights = node_weight[[left, right]]
+    sides = [path_dependent(tree, node_weight, row, known, child) for child in (left, right)]
+    return np.average(sides, axis=0, weights=weights if weights.sum() else None)
+
+
 def interaction_values(game, n):
     """Interaction values of a function from sets of players, shape (n, n, ...).
 
