@@ -162,7 +162,8 @@ def test_targets_without_a_poisson_deviance(Forest):
     assert forest.fit(X, y, sample_weight=weights).predict(X).min() > 0
     counts = np.random.default_rng(0).poisson(np.exp(X[:, 0]))
     assert (
-        np.corrcoef(Forest(50, criterion="poisson").fit(X, counts).predict(X), counts)[0, 1] > 0.5
+        np.corrcoef(forest.set_params(n_estimators=50).fit(X, counts).predict(X), counts)[0, 1]
+        > 0.5
     )
 
 

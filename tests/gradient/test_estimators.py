@@ -62,12 +62,14 @@ def test_the_order_of_rows(Model, grow_policy):
 
 def test_categories_are_sets():
     table, y = frame()
-    model = GradientBoostingRegressor(max_iter=100, max_depth=2, max_features=1.0)
+    model = GradientBoostingRegressor(max_iter=100, max_depth=2, max_features=1.0, random_state=0)
     model.fit(table, y)
     assert model.is_categorical_.tolist() == [False, False, True]
     assert model.score(table, y) > 0.93
     codes = table.assign(kind=table["kind"].cat.codes.to_numpy())
-    worse = GradientBoostingRegressor(max_iter=100, max_depth=1, categorical_features=None)
+    worse = GradientBoostingRegressor(
+        max_iter=100, max_depth=1, categorical_features=None, random_state=0
+    )
     assert model.score(table, y) > worse.fit(codes, y).score(codes, y)
     strange = table.assign(kind=pd.Categorical(["violet"] * len(table)))
     with pytest.warns(UserWarning, match="categories that fit did not see"):

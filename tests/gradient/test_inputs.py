@@ -10,22 +10,23 @@ from boosted_cases import both, numbers, problem
 from sklearn.base import clone
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
+from mddf.explain import tree_arrays
 
 
 def test_constraints_hold():
     X, y = numbers(missing=0)
     constraints = [1, 0, -1, 0, 0, 0]
-    model = GradientBoostingRegressor(max_iter=100, monotonic_cst=constraints).fit(X, y)
+    model = GradientBoostingRegressor(max_iter=100, monotonic_cst=constraints, random_state=0)
+    model.fit(X, y)
     line = np.tile(X[:1], (50, 1))
     for column, sign in ((0, 1), (2, -1)):
         moved = line.copy()
         moved[:, column] = np.linspace(-3, 3, 50)
         assert np.all(sign * np.diff(model.predict(moved)) >= 0)
-    free = GradientBoostingRegressor(max_iter=50, max_depth=4)
+    free = GradientBoostingRegressor(max_iter=50, max_depth=4, random_state=0)
     lonely = clone(free).set_params(interaction_cst="no_interactions").fit(X, y)
-    for trees in (lonely._trees.arrays,):
-        for first, last in zip(trees["first_split"][:-1], trees["first_split"][1:], strict=True):
-            assert len(set(trees["column"][first:last])) <= 1
+    for tree in tree_arrays(lonely):
+        assert len(set(tree.feature[tree.children_left != -1])) <= 1
     pairs = clone(free).set_params(interaction_cst="pairwise").fit(X, y)
     assert lonely.score(X, y) < pairs.score(X, y)
 

@@ -154,7 +154,7 @@ def test_losses_estimate_their_statistics():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 1))
     mean = np.exp(0.5 * X[:, 0])
-    few = {"max_iter": 60, "learning_rate": 0.2, "max_depth": 3}
+    few = {"max_iter": 60, "learning_rate": 0.2, "max_depth": 3, "random_state": 0}
     skewed = mean * rng.exponential(size=2000)
     for share in (0.2, 0.8):
         model = GradientBoostingRegressor(loss="quantile", quantile=share, **few)
@@ -195,6 +195,7 @@ def test_any_learning_rate_of_numbers(grow_policy):
                 max_iter=30,
                 learning_rate=learning_rate,
                 grow_policy=grow_policy,
+                random_state=0,
             )
             assert np.isfinite(model.fit(X, np.exp(y)).predict(X)).all()
             assert np.isfinite(model.feature_importances_).all()
@@ -208,7 +209,11 @@ def test_any_learning_rate_of_classes(grow_policy):
         for loss, n_classes in [("log_loss", 2), ("log_loss", 4), ("exponential", 2)]:
             X, y = problem(GradientBoostingClassifier, 200, n_classes=n_classes)
             model = GradientBoostingClassifier(
-                loss=loss, max_iter=30, learning_rate=learning_rate, grow_policy=grow_policy
+                loss=loss,
+                max_iter=30,
+                learning_rate=learning_rate,
+                grow_policy=grow_policy,
+                random_state=0,
             )
             assert np.allclose(model.fit(X, y).predict_proba(X).sum(axis=1), 1)
             assert np.isfinite(model.feature_importances_).all()

@@ -96,7 +96,10 @@ def test_a_column_that_dominates():
     (finding,) = check(X, y)
     assert (finding.column, finding.finding) == ("reminders", "dominates all other columns")
     assert "the next column explains 0.0" in finding.evidence
-    # Two columns of equal strength are an easy problem, and no leak.
+    # A column that explains a quarter as much, or as much, is a sign of an easy problem.
+    noise = rng.normal(size=2000)
+    for shift, is_alone in ((1.0, True), (1.3, False)):
+        assert bool(check(X.assign(second=noise + shift * y), y)) == is_alone
     X["twin"] = np.where(y, rng.poisson(6, 2000), rng.poisson(0.5, 2000))
     assert kinds(check(X, y)) == set()
 
