@@ -1,10 +1,12 @@
-"""Forests of several libraries at settings as equal as the libraries allow, with one thread.
+"""Boosted trees and forests of other libraries, with one thread.
 
-The common settings come from a `Plan`, which takes the place of a budget.
+Forests have settings as equal as the libraries allow. Their common settings come from a `Plan`,
+which takes the place of a budget.
 """
 
 import os
 from dataclasses import dataclass
+from importlib import import_module
 from math import isqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +14,24 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from .models import Method
+
+# Module, beginning of the names of the classes, and parameters for one thread without output.
+BOOSTING = {
+    "catboost": (
+        "catboost", "CatBoost",
+        {"thread_count": 1, "verbose": False, "allow_writing_files": False},
+    ),
+    "lightgbm": ("lightgbm", "LGBM", {"n_jobs": 1, "verbose": -1}),
+    "xgboost": ("xgboost", "XGB", {"n_jobs": 1}),
+    "sklearn": ("sklearn.ensemble", "HistGradientBoosting", {}),
+}  # fmt: skip
+
+
+def boosting(library, task, **parameters):
+    """Return unfitted boosted trees of another library."""
+    module, name, common = BOOSTING[library]
+    kind = "Regressor" if task == "regression" else "Classifier"
+    return getattr(import_module(module), f"{name}{kind}")(**common | parameters)
 
 
 @dataclass(frozen=True)

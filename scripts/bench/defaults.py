@@ -31,7 +31,7 @@ from sklearn.multioutput import MultiOutputRegressor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from _lab import bench, tables
+from _lab import bench, libraries, tables
 from _lab.study import Study
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
@@ -281,6 +281,11 @@ class Table:
     test: Made
 
     @property
+    def task(self):
+        """Classification or regression."""
+        return "classification" if self.train.loss == "log_loss" else "regression"
+
+    @property
     def categorical(self):
         """Names of the columns with categories."""
         X = self.train.X
@@ -367,14 +372,9 @@ def fitted(model, table, *, one_target=False, **options):
 
 
 def lightgbm(table):
-    import lightgbm
-
-    common = {"n_jobs": 1, "verbose": -1}
-    if table.train.loss == "log_loss":
-        return fitted(lightgbm.LGBMClassifier(**common), table)
-    if table.train.loss == "squared_error":
-        return fitted(lightgbm.LGBMRegressor(**common), table, one_target=True)
-    model = lightgbm.LGBMRegressor(objective="poisson", **common)
+    if table.train.loss != "poisson":
+        return fitted(libraries.boosting("lightgbm", table.task), table, one_target=True)
+    model = libraries.boosting("lightgbm", table.task, objective="poisson")
     if table.train.offset is None:
         return fitted(model, table)
     # The initial score also has the logarithm of the mean rate.
@@ -384,14 +384,8 @@ def lightgbm(table):
 
 
 def xgboost(table):
-    import xgboost
-
-    common = {"n_jobs": 1, "enable_categorical": True}
-    if table.train.loss == "log_loss":
-        return fitted(xgboost.XGBClassifier(**common), table)
-    if table.train.loss == "squared_error":
-        return fitted(xgboost.XGBRegressor(**common), table)
-    model = xgboost.XGBRegressor(objective="count:poisson", **common)
+    objective = {"objective": "count:poisson"} if table.train.loss == "poisson" else {}
+    model = libraries.boosting("xgboost", table.task, enable_categorical=True, **objective)
     if table.train.offset is None:
         return fitted(model, table)
     start = np.log(table.train.y.sum() / np.exp(table.train.offset).sum())
@@ -400,18 +394,16 @@ def xgboost(table):
 
 
 def catboost(table):
+    parameters = {"cat_features": table.categorical} if table.categorical else {}
+    if table.train.loss == "poisson":
+        parameters["loss_function"] = "Poisson"
+    elif table.train.y.ndim == 2 and not table.train.apart:
+        parameters["loss_function"] = "MultiRMSE"
+    model = libraries.boosting("catboost", table.task, **parameters)
+    if table.train.loss != "poisson":
+        return fitted(model, table)
     import catboost
 
-    common = {"thread_count": 1, "verbose": False, "allow_writing_files": False}
-    if table.categorical:
-        common["cat_features"] = table.categorical
-    if table.train.loss == "log_loss":
-        return fitted(catboost.CatBoostClassifier(**common), table)
-    if table.train.loss == "squared_error":
-        if table.train.y.ndim == 2 and not table.train.apart:
-            common["loss_function"] = "MultiRMSE"
-        return fitted(catboost.CatBoostRegressor(**common), table)
-    model = catboost.CatBoostRegressor(loss_function="Poisson", **common)
     train = catboost.Pool(table.train.X, table.train.y, baseline=table.train.offset)
     test = catboost.Pool(table.test.X, baseline=table.test.offset)
     return model.fit(train).predict(test, prediction_type="Exponent")

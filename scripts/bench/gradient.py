@@ -26,12 +26,11 @@ from textwrap import wrap
 from time import perf_counter
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import log_loss, root_mean_squared_error
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from _lab import bench, tables
+from _lab import bench, libraries, tables
 from _lab.study import Study
 from mddf.datasets import load
 
@@ -93,43 +92,24 @@ def ours(policy, classes, rounds, n_jobs=1):
     )
 
 
-def catboost(classes, rounds):
-    """Return CatBoost with symmetric trees."""
-    import catboost
-
-    kind = catboost.CatBoostClassifier if classes else catboost.CatBoostRegressor
-    return kind(
-        iterations=rounds, learning_rate=RATE, depth=6, thread_count=1, verbose=0,
-        allow_writing_files=False,
-    )  # fmt: skip
-
-
-def lightgbm(classes, rounds):
-    """Return LightGBM."""
-    import lightgbm
-
-    kind = lightgbm.LGBMClassifier if classes else lightgbm.LGBMRegressor
-    return kind(n_estimators=rounds, learning_rate=RATE, num_leaves=31, n_jobs=1, verbose=-1)
+# Parameters of the libraries, and the name that each has for the number of rounds.
+PEERS = {
+    "catboost": ("iterations", {"learning_rate": RATE, "depth": 6}),
+    "lightgbm": ("n_estimators", {"learning_rate": RATE, "num_leaves": 31}),
+    "xgboost": (
+        "n_estimators",
+        {"learning_rate": RATE, "tree_method": "hist", "grow_policy": "lossguide",
+         "max_leaves": 31, "max_depth": 0},
+    ),
+    "sklearn": ("max_iter", {"learning_rate": RATE, "early_stopping": False}),
+}  # fmt: skip
 
 
-def xgboost(classes, rounds):
-    """Return XGBoost with histograms."""
-    import xgboost
-
-    kind = xgboost.XGBClassifier if classes else xgboost.XGBRegressor
-    return kind(
-        n_estimators=rounds, learning_rate=RATE, tree_method="hist", grow_policy="lossguide",
-        max_leaves=31, max_depth=0, n_jobs=1,
-    )  # fmt: skip
-
-
-def scikit(classes, rounds):
-    """Return histogram gradient boosting of scikit-learn."""
-    kind = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
-    return kind(max_iter=rounds, learning_rate=RATE, early_stopping=False)
-
-
-PEERS = {"catboost": catboost, "lightgbm": lightgbm, "xgboost": xgboost, "sklearn": scikit}
+def theirs(peer, classes, rounds):
+    """Return gradient boosting of another library."""
+    name, parameters = PEERS[peer]
+    task = "classification" if classes else "regression"
+    return libraries.boosting(peer, task, **{name: rounds}, **parameters)
 
 
 def measured(make, table, _):
@@ -164,9 +144,9 @@ def losses(make, table, peer):
     return loss_by_round if classes or peer == "xgboost" else np.sqrt(loss_by_round)
 
 
-def equal_loss(own, theirs, table, peer):
+def equal_loss(own, other, table, peer):
     """Return the rounds of each side up to the worse of the two best losses, and this loss."""
-    both = [losses(own, table, "mddf"), losses(theirs, table, peer)]
+    both = [losses(own, table, "mddf"), losses(other, table, peer)]
     reached = max(min(loss_by_round) for loss_by_round in both)
     return [
         next(k for k, loss in enumerate(loss_by_round, 1) if loss <= reached)
@@ -188,15 +168,13 @@ def cell(options, measure, set, policy, peer):
     if measure == "threads":
         sides = [partial(wall, partial(own, n_jobs=n), table) for n in (2, 1)]
     else:
-        theirs = partial(PEERS[peer], table[-1], options.rounds)
+        other = partial(theirs, peer, table[-1], options.rounds)
         if measure == "equal":
-            (n, n_theirs), reached = equal_loss(own, theirs, table, peer)
-            own, theirs = (
-                partial(ours, policy, table[-1], n),
-                partial(PEERS[peer], table[-1], n_theirs),
-            )
+            (n, n_theirs), reached = equal_loss(own, other, table, peer)
+            own = partial(ours, policy, table[-1], n)
+            other = partial(theirs, peer, table[-1], n_theirs)
             equal_rounds = {"rounds": n, "peer_rounds": n_theirs, "reached": reached}
-        sides = [partial(measured, make, table) for make in (own, theirs)]
+        sides = [partial(measured, make, table) for make in (own, other)]
     return {
         "shape": f"{len(table[0])} x {table[0].shape[1]}",
         **equal_rounds,
@@ -252,7 +230,7 @@ def notes(options):
     versions = {name: import_module(name).__version__ for name in ("mddf", *peers)}
     lines = ["Versions: " + ", ".join(f"{name} {number}" for name, number in versions.items())]
     models = [ours(policy, 0, options.rounds) for policy in ("symmetric", "leaf-wise")]
-    for model in models + [PEERS[peer](0, options.rounds) for peer in peers]:
+    for model in models + [theirs(peer, 0, options.rounds) for peer in peers]:
         parameters = {name: v for name, v in model.get_params().items() if v is not None}
         lines.append(
             f"{type(model).__name__}: " + ", ".join(f"{k} {v}" for k, v in parameters.items())

@@ -30,12 +30,11 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import log_loss, root_mean_squared_error
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from _lab import bench, cli, tables
+from _lab import bench, cli, libraries, tables
 from _lab.study import Study
 
 from mddf import (
@@ -110,37 +109,17 @@ def write_parquet(path, n_rows, n_columns):
     return np.concatenate(labels)
 
 
-def catboost(task):
-    """Return CatBoost, which writes no files."""
-    from catboost import CatBoostClassifier, CatBoostRegressor
-
-    Model = CatBoostRegressor if task == "regression" else CatBoostClassifier
-    return Model(random_seed=0, thread_count=1, verbose=False, allow_writing_files=False)
-
-
-def lightgbm(task):
-    """Return LightGBM."""
-    from lightgbm import LGBMClassifier, LGBMRegressor
-
-    Model = LGBMRegressor if task == "regression" else LGBMClassifier
-    return Model(random_state=0, n_jobs=1, verbose=-1)
-
-
-def of_task(Classifier, Regressor, task, **parameters):
+def of_task(Classifier, Regressor, task):
     """Return the model of a task."""
-    return (Regressor if task == "regression" else Classifier)(random_state=0, **parameters)
+    return (Regressor if task == "regression" else Classifier)(random_state=0, n_jobs=1)
 
 
 METHODS = {
-    "DeepForest": partial(of_task, DeepForestClassifier, DeepForestRegressor, n_jobs=1),
-    "GradientBoosting": partial(
-        of_task, GradientBoostingClassifier, GradientBoostingRegressor, n_jobs=1
-    ),
-    "CatBoost": catboost,
-    "LightGBM": lightgbm,
-    "HistGradientBoosting": partial(
-        of_task, HistGradientBoostingClassifier, HistGradientBoostingRegressor
-    ),
+    "DeepForest": partial(of_task, DeepForestClassifier, DeepForestRegressor),
+    "GradientBoosting": partial(of_task, GradientBoostingClassifier, GradientBoostingRegressor),
+    "CatBoost": partial(libraries.boosting, "catboost", random_seed=0),
+    "LightGBM": partial(libraries.boosting, "lightgbm", random_state=0),
+    "HistGradientBoosting": partial(libraries.boosting, "sklearn", random_state=0),
 }
 
 

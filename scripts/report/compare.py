@@ -44,7 +44,7 @@ from sklearn.pipeline import Pipeline
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from _lab import data, elo, held_out, scores, tables
+from _lab import data, elo, held_out, libraries, scores, tables
 from _lab.study import Study
 
 import mddf
@@ -82,20 +82,13 @@ class Bag:
         self.library, self.task, self.seed = library, task, seed
 
     def _model(self):
-        kind = "Regressor" if self.task == "regression" else "Classifier"
         if self.library == "catboost":
-            import catboost
-
-            return getattr(catboost, f"CatBoost{kind}")(
-                iterations=ROUNDS, early_stopping_rounds=PATIENCE, thread_count=1,
-                learning_rate=0.05, verbose=0, allow_writing_files=False, random_seed=self.seed,
-            )  # fmt: skip
-        import lightgbm
-
-        return getattr(lightgbm, f"LGBM{kind}")(
-            n_estimators=ROUNDS, early_stopping_round=PATIENCE, n_jobs=1, learning_rate=0.05,
-            verbose=-1, random_state=self.seed,
-        )  # fmt: skip
+            rounds = {"iterations": ROUNDS, "early_stopping_rounds": PATIENCE}
+            seed = {"random_seed": self.seed}
+        else:
+            rounds = {"n_estimators": ROUNDS, "early_stopping_round": PATIENCE}
+            seed = {"random_state": self.seed}
+        return libraries.boosting(self.library, self.task, learning_rate=0.05, **rounds, **seed)
 
     def _table(self, X):
         categories = X.select_dtypes("category")  # CatBoost requires text
