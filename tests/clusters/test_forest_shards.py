@@ -193,6 +193,18 @@ def test_a_shard_of_rows_without_weight():
     assert_sharding_changes_nothing(RandomForestRegressor(3, random_state=0), data, [100, 200])
 
 
+@pytest.mark.parametrize("forest", FORESTS[2:])
+def test_a_row_that_is_drawn_very_often(forest):
+    """Small nodes store counts of at most 65 535 by themselves."""
+    data = make_data(np.random.default_rng(0), 300, kind="numbers")
+    # Targets of a wide range: small nodes have finer units of their own.
+    y = np.exp(12 * data.y / np.abs(data.y).max())
+    weights = np.ones(300)
+    weights[150] = 1e4
+    model = forest(9, bootstrap=True, max_samples=200_000, random_state=0)
+    assert_sharding_changes_nothing(model, Data(data.X, y, weights), [100, 200])
+
+
 def test_parameters_that_need_all_rows():
     for forest, parameters, message in [
         (RandomForestClassifier, {"criterion": "entropy"}, "criterion must be 'gini'"),
