@@ -10,4 +10,6 @@ ROOT = Path(__file__).resolve().parent
 sys.path[:] = [folder for folder in sys.path if Path(folder or ".").resolve() != ROOT]
 
 if importlib.util.find_spec("mddf") is None:
-    raise pytest.UsageError('mddf must be installed for its tests: make dev, or pip install -e ".[test]"')
+    raise pytest.UsageError(
+        'mddf must be installed for its tests: make dev, or pip install -e ".[test]"'
+    )
