@@ -12,7 +12,6 @@ from scipy import sparse
 
 from mddf._base.messages import short
 from mddf._base.serialization import register_serializable
-from mddf._binning.bin_subsample import rows_for_bins
 from mddf._binning.binned_table import BinnedTable, coded_table, empty_codes, spare_bins
 from mddf._binning.bins import Bins, apply_bins, join_bins, learn_bins
 from mddf._binning.categories import CategoryEncoder, look_up_all
@@ -161,9 +160,6 @@ class Binner:
         if sample_weight is not None and np.all(sample_weight == sample_weight[0]):
             sample_weight = None
         self.learn_kinds(table, sample_weight, warnings)
-        rows = rows_for_bins(
-            self._blocks_of_numbers(table), table.shape[0], table.bin_rows, sample_weight
-        )
         for place in places:
             columns = place.columns
             block = self._block(table, columns)
@@ -174,7 +170,6 @@ class Binner:
             yield learn_bins(
                 block,
                 n_categories=self._n_categories(columns),
-                rows=rows,
                 sample_weight=sample_weight,
                 max_bins=self.max_bins,
                 out=place.codes,
@@ -387,12 +382,6 @@ class Binner:
                     max_codes=None if has_statistics else self.max_bins,
                     by_type=isinstance(self.categorical_features, str),
                 )
-
-    def _blocks_of_numbers(self, table: Table) -> Iterator[np.ndarray]:
-        for columns in table.blocks():
-            chosen = [c for c in columns if not self.categorical_[c]]
-            if chosen:
-                yield table.numbers(chosen)
 
     def _n_categories(self, columns: range) -> np.ndarray | None:
         """Number of codes of each categorical column, and -1 for each numeric one."""

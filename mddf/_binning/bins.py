@@ -171,7 +171,6 @@ def learn_bins(
     X: np.ndarray | sparse.csc_matrix,
     *,
     n_categories: np.ndarray | None,
-    rows: np.ndarray | None,
     sample_weight: np.ndarray | None,
     max_bins: int,
     out: np.ndarray,
@@ -181,20 +180,17 @@ def learn_bins(
 ) -> Bins:
     """Find the bins of some columns and code them, in the fastest way.
 
-    `rows` are the rows to find the bins on, None for all. The other parameters are explained in
-    `find_bins` and `apply_bins`.
+    The parameters are explained in `find_bins` and `apply_bins`.
     """
     if sample_weight is None:
-        can_rank = X.shape[0] <= max_bins and rows is None and n_categories is None
+        can_rank = X.shape[0] <= max_bins and n_categories is None
         if can_rank and isinstance(X, np.ndarray):
             return bin_by_rank(
                 X, out=out, first_column=first_column, by_column=by_column, n_jobs=n_jobs
             )
         X = narrowed(X, out, first_column, n_jobs)
-    elif rows is not None:
-        sample_weight = sample_weight[rows]
     bins = find_bins(
-        X if rows is None else X[rows],
+        X,
         n_categories=n_categories,
         sample_weight=sample_weight,
         max_bins=max_bins,

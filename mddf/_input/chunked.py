@@ -36,11 +36,11 @@ class SourceTable(Table):
     columns: list[Any] | None = None
 
     def _copy_options(self, table: SourceTable) -> None:
-        for name in ("source", "columns", "bin_rows", "codes_folder"):
+        for name in ("source", "columns", "codes_folder"):
             setattr(self, name, getattr(table, name))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        call = partial(by_columns, bin_rows=self.bin_rows, codes_folder=self.codes_folder)
+        call = partial(by_columns, codes_folder=self.codes_folder)
         return call, (self.source, self.columns)
 
 
@@ -199,13 +199,12 @@ def by_columns(
     columns: Sequence[str] | None = None,
     drop: Sequence[str] | None = None,
     *,
-    bin_rows: int | None = None,
     codes_folder: str | Path | None = None,
 ) -> Table:
     """Use a table on disk or on a cluster as X, without reading it into memory as a whole.
 
     Columns are read in blocks of up to 64 MB in double precision, and stored in one byte per cell.
-    Unless `bin_rows` is set, the fitted model has the same bits as with the table in memory.
+    The fitted model has the same bits as with the table in memory.
 
     Parameters
     ----------
@@ -222,11 +221,6 @@ def by_columns(
         features often also holds the target and keys of the rows, which must be left out.
     drop : sequence of str, default=None
         Names of the columns to leave out, given instead of `columns`.
-    bin_rows : int, default=None
-        Number of rows on which `fit` finds the bins of numeric columns, if there are more rows.
-        They are drawn by a hash of their numbers, so that the order of the rows does not matter.
-        Rare values of a column with at most `max_bins` distinct values may then share a bin with
-        the next value. The source is read once more. None uses all rows.
     codes_folder : str or path, default=None
         Folder on a disk for the codes of the table, if they do not fit in memory. `fit` of
         GradientBoostingClassifier and GradientBoostingRegressor then writes them to a temporary
@@ -253,12 +247,8 @@ def by_columns(
     ...     forest.score(X, x > 0)
     1.0
     """
-    is_whole = isinstance(bin_rows, int | np.integer) and not isinstance(bin_rows, bool)
-    if not (bin_rows is None or (is_whole and bin_rows > 0)):
-        raise ValueError(f"bin_rows must be None or a whole number above 0, got {short(bin_rows)}")
     table = _table_of_source(source, columns, drop)
     table.source = source
-    table.bin_rows = None if bin_rows is None else int(bin_rows)
     table.codes_folder = None if codes_folder is None else _folder(codes_folder)
     return table
 

@@ -183,7 +183,6 @@ class Table:
     shape: tuple[int, int]
     names: list[Any] | None = None  # of the columns, if X is a data frame
     head: Any = None  # the columns without rows, of tables that users make by `mddf.by_columns`
-    bin_rows: int | None = None  # number of rows that are enough to find bins of numeric columns
     codes_folder: str | None = None  # of a temporary file for the codes; None keeps them in memory
     has_rows = False  # whether `rows` returns some rows without reading all
     is_read_whole = False  # whether columns are read as a whole, so that to read twice is slow

@@ -199,9 +199,9 @@ def test_public_names():
 def test_tables_on_disk_are_pickled_as_paths(tmp_path):
     pytest.importorskip("pyarrow")
     table("frame").to_parquet(tmp_path / "rows.parquet")
-    X = mddf.by_columns(tmp_path / "rows.parquet", bin_rows=50)
+    X = mddf.by_columns(tmp_path / "rows.parquet")
     data = pickle.dumps(X)
     assert not private_names(data)
     again = loaded(data)
-    assert (again.shape, again.names, again.bin_rows) == (X.shape, X.names, 50)
+    assert (again.shape, again.names) == (X.shape, X.names)
     np.testing.assert_array_equal(again.numbers([0, 1]), X.numbers([0, 1]))

@@ -172,8 +172,6 @@ def test_empty_tables_are_refused(tmp_path):
             RandomForestClassifier(2).fit(by_columns(table), [])
     with pytest.raises(ValueError, match="X must not be empty, got 0 sample"):
         forest.predict(by_columns(np.empty((0, 2), np.int16)))
-    with pytest.raises(ValueError, match="bin_rows must be None"):
-        by_columns(np.ones((2, 2)), bin_rows=True)
 
 
 @pytest.mark.parametrize("dtype", [float, int])
