@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from threading import Lock
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -31,6 +29,8 @@ class BinnedTable:
         self.by_column = self.cells.by_column
         self.n_fixed = bins.n_columns  # columns on the left that have never been replaced
         self.version = 0  # number of replacements so far
+        # Cluster that the table was sent to, version sent, and stand-ins: see `shared_table`.
+        self.sent: dict[str, Any] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return BinnedTable, (self.bins, self.codes, self.by_column)
@@ -112,16 +112,8 @@ def empty_codes(n_rows: int, n_columns: int) -> tuple[np.ndarray, np.ndarray | N
     return codes, np.zeros((n_columns, n_rows), np.uint8) if _is_large(codes.shape) else None
 
 
-@dataclass(frozen=True)
-class _NewColumns:
-    """Last columns of a table, which were replaced after the table was sent."""
-
-    version: int
-    bins: Bins
-    codes: np.ndarray
-
-    def __sizeof__(self) -> int:
-        return self.codes.nbytes
+# Version, bins and codes of the last columns of a table, replaced after the table was sent.
+_NewColumns = tuple[int, Bins, np.ndarray]
 
 
 class _SentTable:
@@ -141,7 +133,7 @@ class _SentTable:
 
     def table(self, new: _NewColumns | None) -> BinnedTable:
         """Table with the new columns, made once for all tasks of a layer."""
-        version = None if new is None else new.version
+        version = None if new is None else new[0]
         with self._lock:
             if self._made is None or self._made[0] != version:
                 self._made = None  # frees the memory of the former version first
@@ -151,24 +143,11 @@ class _SentTable:
     def _make(self, new: _NewColumns | None) -> BinnedTable:
         if new is None:
             return coded_table(self.bins, self.codes)
-        n_kept = self.bins.n_columns - new.bins.n_columns
+        _, new_bins, new_codes = new
+        n_kept = self.bins.n_columns - new_bins.n_columns
         codes = self.codes.copy()
-        codes[:, n_kept:] = new.codes
-        return coded_table(join_bins(self.bins.columns(0, n_kept), new.bins), codes)
-
-
-@dataclass
-class _Sent:
-    """Cluster that a table was sent to, the versions sent, and the stand-ins for them."""
-
-    cluster: Any
-    version: int
-    table: Any
-    new_version: int
-    new: Any = None
-
-
-_sent: WeakKeyDictionary[BinnedTable, _Sent] = WeakKeyDictionary()
+        codes[:, n_kept:] = new_codes
+        return coded_table(join_bins(self.bins.columns(0, n_kept), new_bins), codes)
 
 
 def shared_table(table: BinnedTable) -> tuple[Any, Any]:
@@ -179,16 +158,16 @@ def shared_table(table: BinnedTable) -> tuple[Any, Any]:
     cluster = cluster_in_use()
     if cluster is None:
         return table, None
-    sent = _sent.get(table)
-    if sent is None or sent.cluster != cluster:
+    sent = table.sent
+    if sent.get("cluster") != cluster:
         (stand_in,) = shared([_SentTable(table.bins, table.codes)])
-        sent = _sent[table] = _Sent(cluster, table.version, stand_in, table.version)
-    if sent.new_version != table.version:
+        sent.update(cluster=cluster, version=table.version, table=stand_in, new=None)
+    if sent["version"] != table.version:
         bins = table.bins.columns(table.n_fixed, table.bins.n_columns)
         codes = np.ascontiguousarray(table.codes[:, table.n_fixed :])
-        (sent.new,) = shared([_NewColumns(table.version, bins, codes)])
-        sent.new_version = table.version
-    return sent.table, sent.new
+        (sent["new"],) = shared([(table.version, bins, codes)])
+        sent["version"] = table.version
+    return sent["table"], sent["new"]
 
 
 def received_table(table: Any, new: Any) -> BinnedTable:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,26 +23,16 @@ from mddf._input.table import ArrayTable, Column, ObjectBlock, Table
 from mddf._input.table_warnings import TableWarnings
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Arrays that receive the codes of a block of columns, from column `first_column` on."""
+def _codes_of_block(columns: range, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Arrays for the codes of these columns alone, by rows and by columns."""
+    shape = (n_rows, len(columns))
+    return np.empty(shape, np.uint8), np.empty(shape[::-1], np.uint8)
 
-    columns: range
-    codes: np.ndarray
-    by_column: np.ndarray | None
-    first_column: int = 0
 
-    @classmethod
-    def empty(cls, columns: range, n_rows: int) -> _Place:
-        """Make arrays for the codes of these columns alone."""
-        shape = (n_rows, len(columns))
-        return cls(columns, np.empty(shape, np.uint8), np.empty(shape[::-1], np.uint8))
-
-    def file_columns(self, bins: Bins) -> Iterator[np.ndarray]:
-        """Columns as a `ColumnTable` stores them, of a place that `empty` made."""
-        assert self.by_column is not None
-        for column, n_bins in zip(self.by_column, np.diff(bins.start).tolist(), strict=True):
-            yield missing_as_n_bins(column, n_bins)
+def _file_columns(by_column: np.ndarray, bins: Bins) -> Iterator[np.ndarray]:
+    """Columns of codes as a `ColumnTable` stores them."""
+    for column, n_bins in zip(by_column, np.diff(bins.start).tolist(), strict=True):
+        yield missing_as_n_bins(column, n_bins)
 
 
 def _refuse_codes_folder(table: Table) -> None:
@@ -109,9 +98,8 @@ class Binner:
         """
         _refuse_codes_folder(table)
         codes, by_column = empty_codes(table.shape[0], table.shape[1] + n_spare)
-        places = (_Place(columns, codes, by_column, columns.start) for columns in table.blocks())
-        bins_of_blocks = self._learn(table, places, sample_weight, warnings)
-        self.bins_ = join_bins(*bins_of_blocks)
+        learned = self._learn(table, sample_weight, warnings, (codes, by_column))
+        self.bins_ = join_bins(*(bins for bins, _ in learned))
         return BinnedTable(join_bins(self.bins_, spare_bins(n_spare)), codes, by_column)
 
     def fit_to_file(
@@ -129,18 +117,10 @@ class Binner:
         bins_of_blocks: list[Bins] = []
 
         def columns_of_codes() -> Iterator[np.ndarray]:
-            place = None
-
-            def places() -> Iterator[_Place]:
-                nonlocal place
-                for columns in table.small_blocks():
-                    place = _Place.empty(columns, table.shape[0])
-                    yield place
-
-            for bins in self._learn(table, places(), sample_weight, warnings):
-                assert place is not None
+            for bins, by_column in self._learn(table, sample_weight, warnings):
                 bins_of_blocks.append(bins)
-                yield from place.file_columns(bins)
+                assert by_column is not None
+                yield from _file_columns(by_column, bins)
 
         codes = write_columns(columns_of_codes(), table.shape[::-1], table.codes_folder)
         self.bins_ = join_bins(*bins_of_blocks)
@@ -149,34 +129,36 @@ class Binner:
     def _learn(
         self,
         table: Table,
-        places: Iterable[_Place],
         sample_weight: np.ndarray | None,
         warnings: TableWarnings | None,
-    ) -> Iterator[Bins]:
-        """Learn the bins of blocks of columns, and write their codes to the places.
+        codes_of_table: tuple[np.ndarray, np.ndarray | None] | None = None,
+    ) -> Iterator[tuple[Bins, np.ndarray | None]]:
+        """Learn the bins of blocks of columns; see `fit_transform`.
 
-        Yields the bins of each block when its codes are written; see `fit_transform`.
+        Yields the bins of each block and the codes by columns, which are those of the whole table
+        if there are arrays for it, and otherwise of the block alone.
         """
         if sample_weight is not None and np.all(sample_weight == sample_weight[0]):
             sample_weight = None
         self.learn_kinds(table, sample_weight, warnings)
-        for place in places:
-            columns = place.columns
+        for columns in table.small_blocks() if codes_of_table is None else table.blocks():
+            codes, by_column = codes_of_table or _codes_of_block(columns, table.shape[0])
             block = self._block(table, columns)
             self._forget_kinds(block, columns)
             if warnings is not None:
                 is_numeric = ~self.categorical_[columns.start : columns.stop]
                 warnings.see_block(columns, block, is_numeric)
-            yield learn_bins(
+            bins = learn_bins(
                 block,
                 n_categories=self._n_categories(columns),
                 sample_weight=sample_weight,
                 max_bins=self.max_bins,
-                out=place.codes,
-                first_column=place.first_column,
-                by_column=place.by_column,
+                out=codes,
+                first_column=0 if codes_of_table is None else columns.start,
+                by_column=by_column,
                 n_jobs=self.n_jobs,
             )
+            yield bins, by_column
 
     def code(self, table: Table) -> BinnedTable:
         """Code the training table with bins that are known already."""
@@ -204,13 +186,11 @@ class Binner:
 
         def columns_of_codes() -> Iterator[np.ndarray]:
             for columns in table.small_blocks():
-                place = _Place.empty(columns, table.shape[0])
+                codes, by_column = _codes_of_block(columns, table.shape[0])
                 bins = self.bins_.columns(columns.start, columns.stop)
                 block = self._block(table, columns, unknown)
-                apply_bins(
-                    block, bins, out=place.codes, by_column=place.by_column, n_jobs=self.n_jobs
-                )
-                yield from place.file_columns(bins)
+                apply_bins(block, bins, out=codes, by_column=by_column, n_jobs=self.n_jobs)
+                yield from _file_columns(by_column, bins)
 
         codes = write_columns(columns_of_codes(), table.shape[::-1], table.codes_folder)
         self._watch(table, unknown)
