@@ -13,10 +13,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from mddf._base.communication import Communicator
 from mddf._base.validation import check_lengths, naming, refuse_booleans
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
+from mddf._clusters.communication import Communicator
 from mddf._clusters.shard_bins import bin_shard
 from mddf._clusters.shard_inputs import (
     RowsOfUser,

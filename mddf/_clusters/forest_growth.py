@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mddf import _core
-from mddf._base.communication import Communicator
 from mddf._base.parallel import progress_bar, stopped_on_error
+from mddf._clusters.communication import Communicator
 from mddf._clusters.forest_rows import NodeRows, Shard
 from mddf._core import Cancel, TreeOptions
 from mddf._trees.arrays import Trees, ValueTrees, trees_from_reader

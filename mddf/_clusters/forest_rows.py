@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mddf import _core
-from mddf._base.communication import Communicator
 from mddf._binning.binned_table import BinnedTable
+from mddf._clusters.communication import Communicator
 
 
 @dataclass(frozen=True)

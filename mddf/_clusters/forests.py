@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from mddf._base.communication import Communicator
 from mddf._base.parallel import job_count
 from mddf._base.validation import monotonic_signs
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
+from mddf._clusters.communication import Communicator
 from mddf._clusters.forest_growth import GrownBlock, grow_divided
 from mddf._clusters.forest_rows import Draws, Shard, places_in_order
 from mddf._clusters.shard_bins import bin_shard

@@ -13,7 +13,7 @@ import numpy as np
 from distributed import Worker
 from distributed.protocol import to_serialize
 
-from mddf._base.communication import Communicator, LostWorkerError, Message
+from mddf._clusters.communication import Communicator, LostWorkerError, Message
 
 # Name under which Dask's workers know the function that takes messages.
 _HANDLER = "mddf_message"

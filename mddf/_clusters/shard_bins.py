@@ -11,12 +11,12 @@ import math
 
 import numpy as np
 
-from mddf._base.communication import Communicator, same_for_all
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
 from mddf._binning.bins import Bins, find_bins, join_bins
 from mddf._binning.categories import CategoryCounts, CategoryEncoder
 from mddf._binning.unknown_categories import expected_share_of_counts
+from mddf._clusters.communication import Communicator, same_for_all
 from mddf._clusters.shard_inputs import ShardInputs
 from mddf._input.table import Column, Table
 from mddf._targets.weights import summed_weights, whole_weights

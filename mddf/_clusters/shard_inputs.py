@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mddf._base.communication import Communicator
 from mddf._base.validation import check_lengths
+from mddf._clusters.communication import Communicator
 from mddf._input.reading import read_table
 from mddf._input.table import Table
 from mddf._targets.target_validation import MOST_CLASSES, all_weights, encode_labels, numeric_array

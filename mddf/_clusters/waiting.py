@@ -8,7 +8,7 @@ from typing import Any
 
 from distributed import Client, Future, wait
 
-from mddf._base.communication import LostWorkerError
+from mddf._clusters.communication import LostWorkerError
 
 # Seconds between two looks at the workers. A task of a worker that has ended waits for ever, since
 # it may run on no other worker.

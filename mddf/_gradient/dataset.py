@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from mddf._base.communication import Communicator
 from mddf._base.validation import naming
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.column_table import ColumnTable
@@ -139,8 +138,8 @@ class BoostingRows:
         return self.table.n_rows
 
     @property
-    def exchange(self) -> Communicator | None:
-        """Connection to the processes that have the other rows; see `ShardRows`."""
+    def exchange(self) -> object | None:
+        """Communicator with the processes that have the other rows; see `ShardRows`."""
         return None
 
     @property

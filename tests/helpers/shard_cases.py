@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from mddf._base.communication import Communicator
 from mddf._clusters.boosting import fit_boosting_shard
+from mddf._clusters.communication import Communicator
 from mddf._clusters.forests import fit_forest_shard
 from mddf._clusters.shard_inputs import RowsOfUser
 
