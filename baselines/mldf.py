@@ -27,6 +27,7 @@ from mddf._layers.checkpoints import open_checkpoint
 from mddf._layers.layered_estimator import (
     CONSTRAINTS,
     LAYERED_PARAMETERS,
+    FitInputs,
     Layered,
     column_names,
     staged_predict,
@@ -195,18 +196,9 @@ class MLDFClassifier(Layered, ProbabilityClassifier):
         self.categorical_features = categorical_features
         self.checkpoint = checkpoint
 
-    def _fit(
-        self,
-        X: Any,
-        y: npt.ArrayLike,
-        sample_weight: npt.ArrayLike | None,
-        groups: npt.ArrayLike | None,
-        *,
-        with_features: bool,
-    ) -> list[np.ndarray]:
-        # 1. Read the inputs, and plan the forests of the layers.
-        inputs = self._read_inputs(X, y, sample_weight, groups)
-        target = _LabelTarget.from_y(y)
+    def _fit(self, inputs: FitInputs, *, with_features: bool) -> list[np.ndarray]:
+        # 1. Read the target, and plan the forests of the layers.
+        target = _LabelTarget.from_y(inputs.y)
         weights = row_weights(inputs.sample_weight, None, np.empty(0))
         task = LabelsTask(target.labels, weights.row)
         forests = self._label_forests()

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.metrics import get_scorer_names
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -123,30 +122,19 @@ class BaseCascade(Layered, ProbabilityClassifier):
         "rules": [LayerRules, None],
     }
 
-    def _fit(
-        self,
-        X: Any,
-        y: npt.ArrayLike,
-        sample_weight: npt.ArrayLike | None,
-        groups: npt.ArrayLike | None,
-        *,
-        with_features: bool,
-    ) -> list[np.ndarray]:
-        # 1. Read the inputs, and make the members of a layer.
-        inputs = self._read_inputs(X, y, sample_weight, groups)
-        target = Classes.from_y(y)
-        classes = target.classes
+    def _fit(self, inputs: FitInputs, *, with_features: bool) -> list[np.ndarray]:
+        # 1. Read the target, and make the rules and the members of a layer.
+        target = Classes.from_y(inputs.y)
         refuse_class("scoring", self.scoring)
         rules = self._resolved_rules()
         members = self._resolve_forests(inputs.sample_weight)
         grains = resolve_grains(self.grains, inputs.n_features)
-        n_classes = len(classes)
-        passes_all = rules.passes_all(len(members) * n_classes, min(map(len, grains)))
+        n_vectors = len(members) * len(target.classes)
+        passes_all = rules.passes_all(n_vectors, min(map(len, grains)))
+        n_added = n_vectors if passes_all else len(target.classes)
         if rules.columns_of_regions is not None:
             self._check_augmentation(members)
             n_added = len(members) * n_region_columns(rules.columns_of_regions, inputs.n_features)
-        else:
-            n_added = n_classes * (len(members) if passes_all else 1)
 
         # 2. Bin the table, with spare columns for the features that a layer adds.
         binned = self._bin(inputs, n_added)
@@ -187,7 +175,7 @@ class BaseCascade(Layered, ProbabilityClassifier):
         )
 
         # 5. Store the model and how it was built.
-        self.classes_ = classes
+        self.classes_ = target.classes
         self._fitted = FittedStages(
             binned.binner,
             cascade.stages,

@@ -23,7 +23,6 @@ from mddf._gradient.target_encoding import FEWEST_LEVELS
 from mddf._input.category_mask import category_mask
 from mddf._input.date_columns import sums_by_feature
 from mddf._layers.checkpoints import open_checkpoint
-from mddf._layers.deadline import Clock
 from mddf._layers.deep_forest import grow_deep_forest
 from mddf._layers.layered_estimator import CONSTRAINTS, BinnedInputs, FitInputs, Layered
 from mddf._layers.member import Member
@@ -168,21 +167,10 @@ class BaseDeepForest(Layered):
         }
         return replace(preset, **explicit)
 
-    def _fit(
-        self,
-        X: Any,
-        y: npt.ArrayLike,
-        sample_weight: npt.ArrayLike | None,
-        groups: npt.ArrayLike | None,
-        *,
-        with_features: bool,
-    ) -> list[np.ndarray]:
+    def _fit(self, inputs: FitInputs, *, with_features: bool) -> list[np.ndarray]:
+        # 1. Read the target, and make the task and the members of the first layer.
         preset = self._resolved_preset()
-        clock = Clock(self.time_limit)
-
-        # 1. Read the inputs, and make the task and the members of the first layer.
-        inputs = self._read_inputs(X, y, sample_weight, groups)
-        target = self._read_target(y, inputs.sample_weight)
+        target = self._read_target(inputs.y, inputs.sample_weight)
         members = self._make_members(inputs, target, preset)
 
         # 2. Bin the table, with spare columns for the vectors of all members, or for their mean.
@@ -192,12 +180,12 @@ class BaseDeepForest(Layered):
         binned = self._bin(inputs, n_spare, FEWEST_LEVELS if reads_levels else None)
 
         # 3. Make the folds, and check that all members can be trained on them.
-        trainer = self._make_trainer(inputs, target, members, binned, preset=preset, clock=clock)
+        trainer = self._make_trainer(inputs, target, members, binned, preset)
         set_boosting_parameters(members, preset, trainer)
         for member in members:
             member.check(trainer)
         # A limit of time may leave no time for a refit.
-        keeps_fold_models = not self.refit or clock.runs
+        keeps_fold_models = not self.refit or inputs.clock.runs
         checkpoint = open_checkpoint(self, trainer, members, stores_models=keeps_fold_models)
 
         # 4. Choose the members' options, and build layers as long as they help.
@@ -252,9 +240,7 @@ class BaseDeepForest(Layered):
         target: Target,
         members: Sequence[Member],
         binned: BinnedInputs,
-        *,
         preset: Preset,
-        clock: Clock,
     ) -> Trainer:
         """Make the folds, and the trainer with all that members are trained on."""
         binner = binned.binner
@@ -304,7 +290,7 @@ class BaseDeepForest(Layered):
             show_progress=self.verbose > 1,
             folds=folds,
             outer_folds=outer_folds,
-            clock=clock,
+            clock=inputs.clock,
             uses_out_of_bag=not (holds_groups_out or is_wide(len(task.target), inputs.n_features)),
             groups=None if groups is None else group_numbers(groups, strata, cv),
             levels=levels,

@@ -279,6 +279,31 @@ class Cascade:
             # The vectors of the layers before can be freed.
             self._passed_on[-2] = [np.empty(0)] * len(self._passed_on[-1])
 
+    def view(
+        self,
+        X: Any,
+        vectors: list[np.ndarray],
+        probabilities: np.ndarray,
+        history: Sequence[dict[str, float]],
+        folds: Folds | None,
+    ) -> LayerView:
+        """State after the last layer, as the user's rules read it."""
+        weight = self.trainer.weights.row
+        return LayerView(
+            number=len(self.stages),
+            X=X,
+            y=self.trainer.task.target,
+            sample_weight=np.ones(self.trainer.n_samples) if weight is None else weight,
+            class_vectors=np.stack(vectors),
+            probabilities=probabilities,
+            margins=self.layer_margins,
+            alphas=self.alphas,
+            active=self.active,
+            history=history,
+            n_folds=1 if folds is None else len(folds),
+            n_added=self.n_added,
+        )
+
     def apply_rules(self, view: LayerView, vectors: list[np.ndarray]) -> bool:
         """Apply the user's rules to the next layer; return whether one stops the cascade."""
         rules = self.rules
@@ -336,21 +361,7 @@ def grow_cascade(
         # 3. Stop if the scores no longer improve, or if the user's rules say so.
         is_over = stopper.is_over(record, probabilities)
         if cascade.rules.reads_layers:
-            weight = trainer.weights.row
-            view = LayerView(
-                number=number + 1,
-                X=X,
-                y=trainer.task.target,
-                sample_weight=np.ones(trainer.n_samples) if weight is None else weight,
-                class_vectors=np.stack(vectors),
-                probabilities=probabilities,
-                margins=cascade.layer_margins,
-                alphas=cascade.alphas,
-                active=cascade.active,
-                history=stopper.records,
-                n_folds=1 if folds is None else len(folds),
-                n_added=cascade.n_added,
-            )
+            view = cascade.view(X, vectors, probabilities, stopper.records, folds)
             if cascade.apply_rules(view, vectors):
                 stopper.ended_by = "the rule `stop` ended the cascade"
                 break

@@ -31,6 +31,7 @@ from mddf._input.reading import read_table
 from mddf._input.table import Table
 from mddf._input.table_warnings import TableWarnings
 from mddf._input.target_copies import TargetCopies
+from mddf._layers.deadline import Clock
 from mddf._layers.seeds import Seeds
 from mddf._layers.trainer import Trainer
 from mddf._members.composition import is_named, named_members
@@ -82,6 +83,7 @@ class FitInputs:
     y: npt.ArrayLike  # as the user passed it
     sample_weight: np.ndarray | None  # (n_samples,)
     groups: npt.ArrayLike | None  # (n_samples,): as the user passed them
+    clock: Clock  # which runs since the beginning of the fit
 
     @property
     def n_features(self) -> int:
@@ -119,6 +121,7 @@ class Layered(TransformerMixin, TableEstimator):
     _fitted: FittedStages
     random_state: int | np.random.RandomState | None
     checkpoint: str | PathLike[str] | None
+    time_limit: float | None = None  # parameter of deep forests only
     _n_without_oof: int = 0  # models of earlier releases lack it
     _seen: str  # hash of the table of the fit
 
@@ -203,7 +206,8 @@ class Layered(TransformerMixin, TableEstimator):
         self
         """
         with unchanged_on_failure(self):
-            self._fit(X, y, sample_weight, groups, with_features=False)
+            inputs = self._read_inputs(X, y, sample_weight, groups)
+            self._fit(inputs, with_features=False)
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -232,18 +236,11 @@ class Layered(TransformerMixin, TableEstimator):
         ndarray of shape (n_samples, n_features_out)
         """
         with unchanged_on_failure(self):
-            vectors = self._fit(X, y, sample_weight, groups, with_features=True)
+            inputs = self._read_inputs(X, y, sample_weight, groups)
+            vectors = self._fit(inputs, with_features=True)
         return self._join_layers(vectors)
 
-    def _fit(
-        self,
-        X: Any,
-        y: npt.ArrayLike,
-        sample_weight: npt.ArrayLike | None,
-        groups: npt.ArrayLike | None,
-        *,
-        with_features: bool,
-    ) -> list[np.ndarray]:
+    def _fit(self, inputs: FitInputs, *, with_features: bool) -> list[np.ndarray]:
         """Fit; returns the out-of-fold vectors of all layers, if `with_features`."""
         raise NotImplementedError
 
@@ -258,6 +255,7 @@ class Layered(TransformerMixin, TableEstimator):
         sample_weight: npt.ArrayLike | None,
         groups: npt.ArrayLike | None,
     ) -> FitInputs:
+        clock = Clock(self.time_limit)
         table = read_table(
             self,
             X,
@@ -267,7 +265,8 @@ class Layered(TransformerMixin, TableEstimator):
             elapsed=helpful_days(self, X, y, sample_weight),
         )
         check_lengths(X, y=y, groups=groups)
-        return FitInputs(X, table, y, check_weights(sample_weight, table.shape[0]), groups)
+        weights = check_weights(sample_weight, table.shape[0])
+        return FitInputs(X, table, y, weights, groups, clock)
 
     def _bin(
         self, inputs: FitInputs, n_spare: int, many_levels: int | None = None

@@ -198,13 +198,9 @@ def boost_parts(
     max_features = MOST
     if screens:
         max_features = min(n_kept_columns(len(train), table.bins.n_columns) for train, _ in parts)
-    max_rounds = most_rounds(model, any_held_out=bool(model.early_stopping))
     if rounds is None and not model.early_stopping:
-        rounds = [max_rounds] * len(outputs)
-    elif max_features < table.bins.n_columns:
-        max_rounds = min(max_rounds, _MAX_ROUNDS_OF_WIDE)
-    elif goes_on:
-        max_rounds *= MOST_TIMES
+        rounds = [most_rounds(model, any_held_out=False)] * len(outputs)
+    max_rounds = _max_rounds(model, is_wide=max_features < table.bins.n_columns, goes_on=goes_on)
     # 3. Boost the outputs one after the other. Each has an equal share of the time.
     start = monotonic()
     boosted_by_output = []
@@ -241,6 +237,14 @@ def boost_parts(
         _combine_outputs(boosted, held_out, is_classifier=is_classifier, widths=widths)
         for (_, held_out), *boosted in zip(parts, *boosted_by_output, strict=True)
     ]
+
+
+def _max_rounds(model: GradientBoosting, *, is_wide: bool, goes_on: bool) -> int:
+    """Number of rounds after which early stopping ends in any case."""
+    max_rounds = most_rounds(model, any_held_out=True)
+    if is_wide:
+        return min(max_rounds, _MAX_ROUNDS_OF_WIDE)
+    return max_rounds * MOST_TIMES if goes_on else max_rounds
 
 
 def _rounds_of(
