@@ -90,17 +90,15 @@ def test_leave_one_out_predictions(n_outputs, weighted):
     rng = np.random.default_rng(0)
     features, values = rng.normal(size=(30, 12)), rng.normal(size=(30, n_outputs)) + 1
     weight = rng.uniform(0.5, 2, 30) if weighted else None
-    best = kernel._leave_one_out(features, values, weight, [0.3])
-    assert best.penalty == 0.3
+    penalty, error, predictions = kernel._leave_one_out(features, values, weight, [0.3])
+    assert penalty == 0.3
     shares = np.ones(30) if weight is None else weight
-    assert np.isclose(best.error, np.sum(shares[:, None] * (values - best.predictions) ** 2))
+    assert np.isclose(error, np.sum(shares[:, None] * (values - predictions) ** 2))
     for row in range(30):
         is_other = np.arange(30) != row
         train_weight = weight[is_other] if weighted else None
         twin = Ridge(0.3).fit(features[is_other], values[is_other], train_weight)
-        np.testing.assert_allclose(
-            best.predictions[row], twin.predict(features[[row]])[0], atol=1e-9
-        )
+        np.testing.assert_allclose(predictions[row], twin.predict(features[[row]])[0], atol=1e-9)
 
 
 def test_rows_with_tiny_weights_have_no_effect():
