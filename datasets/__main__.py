@@ -100,7 +100,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--task", choices=TASKS, help="sets of this task only")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--check", action="store_true", help="read and check the files")
-    form.add_argument("--markdown", action="store_true", help="tables of docs/data-set-list.md")
+    form.add_argument(
+        "--markdown", action="store_true", help="tables of docs/results/data-sets.md"
+    )
     parser.add_argument("--data-home", help="folder of the data (default: MDDF_DATA_HOME)")
     options = parser.parse_args(argv)
     try:

@@ -43,36 +43,25 @@ intersphinx_timeout = 5  # seconds; then the small inventories are taken
 
 copybutton_exclude = ".linenos, .gp, .go"  # prompts and output of examples
 
-# Pages whose Python blocks run when the pages are built, with their options of myst-nb. `after` is
-# the page whose blocks run first.
-no_log = {"output_stderr": "remove"}  # log lines have times
+# Pages whose Python blocks run when the pages are built, with their options of myst-nb.
 executed_pages = {
-    "cascade-costs": {},
-    "cascade-guide": {},
+    "cascades": {},
     "choosing": {},
     "explaining": {},
-    "explaining-pictures": {},
     "explaining-rows": {},
-    "explaining-stability": {},
     "few-rows": {},
-    "few-rows-groups": {},
-    "few-rows-sets": {"after": "few-rows"},
-    "few-rows-subjects": {"after": "few-rows-groups"},
+    "first-model": {},
     "groups-and-time": {},
-    "guide": {},
-    "model-card": {"after": "serving", **no_log},
+    "how-good": {},
+    "own-members": {},
     "probabilities": {},
     "rare-classes": {},
-    "regression": {},
     "representations": {},
-    "serving": no_log,
-    "serving-tests": {"after": "serving", **no_log},
-    "several-labels": {},
+    "serving": {"output_stderr": "remove"},  # log lines have times
     "target-leakage": {},
-    "target-leakage-steps": {},
+    "text-and-ids": {},
+    "theory": {},
     "tutorial": {},
-    "tutorial-explaining": {"after": "tutorial-scores"},
-    "tutorial-scores": {"after": "tutorial"},
 }
 nb_execution_mode = "force"
 nb_execution_in_temp = True

@@ -2,11 +2,10 @@
 
 The sources stay plain Markdown: myst-nb executes ``{code-cell}`` blocks only, so ordinary Python
 blocks are turned into cells while Sphinx reads a page of ``executed_pages``. The blocks of a page
-run in one process, from top to bottom, in an empty folder. A block that fails, or that writes to
-stderr, fails the build, unless myst-nb's options of the page allow it.
+run in one process, from top to bottom, in a folder of its own. A block that fails, or that writes
+to stderr, fails the build, unless myst-nb's options of the page allow it.
 
-A page with the option ``after`` goes on from another one: the blocks of that page run before its
-own, and are not shown again.
+The folder has the files of ``docs/data``, and the tables of ``docs/results`` as ``results``.
 
 A block whose first line is the name of a file, such as ``# service.py``, is saved under this name
 before it runs, so that later blocks can import it.
@@ -37,8 +36,12 @@ FILE_NAME = re.compile(r"# (\w+\.py)\n")
 # that misses the widgets of notebooks.
 SETUP = """\
 import warnings
+from pathlib import Path
 import matplotlib
-%config InlineBackend.rc = {"figure.dpi": 160}
+for source in Path({docs!r}).glob("data/*"):
+    Path(source.name).symlink_to(source)
+Path("results").symlink_to({docs!r} + "/results")
+%config InlineBackend.rc = {{"figure.dpi": 160}}
 warnings.filterwarnings("ignore", message="IProgress not found")
 """
 # Kernels write a warning about their transport at each start.
@@ -58,35 +61,19 @@ def _as_cells(code, tag=None):
     return _cell(save, tag="remove-cell") + "\n\n" + _cell(code, tag)
 
 
-def as_notebook(text, options, earlier_text=""):
-    """Return a Markdown page as a notebook with these options of myst-nb.
-
-    The blocks of `earlier_text` run first.
-    """
+def as_notebook(text, options, docs):
+    """Return a Markdown page of the folder `docs` as a notebook with these options of myst-nb."""
     title, body = text.split("\n", 1)
-    hidden = [SETUP, *BLOCK.findall(earlier_text)]
-    hidden_cells = "\n\n".join(_as_cells(code, tag="remove-cell") for code in hidden)
+    setup_cell = _cell(SETUP.format(docs=docs), tag="remove-cell")
     front_matter = FRONT_MATTER.format(options=json.dumps(options))
     shown = BLOCK.sub(lambda match: _as_cells(match[1]), body)
     shown = CHECK.sub(lambda match: _cell(match[1], tag="remove-cell"), shown)
-    return f"{front_matter}{title}\n\n{hidden_cells}\n{shown}"
-
-
-def _earlier_text(app, docname):
-    """Text of the pages that a page goes on from, the first one first."""
-    earlier = app.config.executed_pages[docname].get("after")
-    if earlier is None:
-        return ""
-    app.env.note_dependency(app.env.doc2path(earlier))
-    text = Path(app.env.doc2path(earlier)).read_text(encoding="utf-8")
-    return _earlier_text(app, earlier) + text
+    return f"{front_matter}{title}\n\n{setup_cell}\n{shown}"
 
 
 def _read(app, docname, source):
     if docname in app.config.executed_pages:
-        options = dict(app.config.executed_pages[docname])
-        options.pop("after", None)
-        source[0] = as_notebook(source[0], options, _earlier_text(app, docname))
+        source[0] = as_notebook(source[0], app.config.executed_pages[docname], str(app.srcdir))
 
 
 def setup(app):

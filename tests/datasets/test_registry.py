@@ -8,7 +8,7 @@ from mddf.datasets.__main__ import main
 from mddf.datasets._io.spec import Embedded
 from mddf.datasets._registry import SPECS, resolve
 
-DOCS = Path(__file__).parents[2] / "docs" / "data-set-list.md"
+DOCS = Path(__file__).parents[2] / "docs" / "results" / "data-sets.md"
 
 
 def test_names_of_a_task():

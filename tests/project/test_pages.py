@@ -26,11 +26,7 @@ MODULES = [
     *("mddf.datasets", "mddf.explain", "mddf.export", "mddf.representation", "mddf.rules"),
 ]
 # Packages that the code of a page needs.
-EXTRAS = {
-    "clusters-boosting": ("distributed",),
-    "onnx": ("onnxruntime",),
-    "other-formats": ("onnxruntime", "treelite"),
-}
+EXTRAS = {"saving": ("onnxruntime", "treelite"), "scaling": ("distributed", "pyarrow")}
 
 
 def read(name):
@@ -49,7 +45,7 @@ def public_objects(module):
 
 
 def test_public_objects_have_examples_and_pages():
-    reference = read("docs/api.md") + read("docs/api-analysis.md")
+    reference = read("docs/api.md")
     listed = {}
     for module, block in re.findall(r"currentmodule:: (\S+)(.*?)```", reference, re.DOTALL):
         names = re.findall(r"^   (\w+)$", block, flags=re.MULTILINE)
@@ -64,7 +60,9 @@ def test_links_and_pictures_exist():
     for page in PAGES:
         links = re.findall(r"\]\((?!https?:)([^)#\s]+)", page.read_text())
         assert [link for link in links if not (page.parent / link).exists()] == [], page
-    pictures = re.findall(r"!\[[^\]]*\]\((pictures/[^)]+)\)", "".join(map(Path.read_text, PAGES)))
+    pictures = re.findall(
+        r"!\[[^\]]*\]\((?:docs/)?(pictures/[^)]+)\)", "".join(map(Path.read_text, PAGES))
+    )
     assert {path.name for path in (DOCS / "pictures").iterdir()} == {p[9:] for p in pictures}
     assert all((DOCS / name).stat().st_size < 150_000 for name in pictures)
 
@@ -118,7 +116,7 @@ def run_by_the_build():
 RUN_HERE = [
     pytest.param(page, marks=() if page.stem == "README" else pytest.mark.slow, id=page.stem)
     for page in [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
-    if BLOCK.search(page.read_text()) and page.stem not in {*run_by_the_build(), "data-drift"}
+    if BLOCK.search(page.read_text()) and page.stem not in run_by_the_build()
 ]
 
 
@@ -129,6 +127,8 @@ def test_example(page, request, monkeypatch, tmp_path, capsys):
     for extra in EXTRAS.get(page.stem, ()):
         pytest.importorskip(extra)
     monkeypatch.chdir(tmp_path)  # some write files
+    for source in (DOCS / "data").iterdir():
+        (tmp_path / source.name).symlink_to(source)
     if page.stem == "datasets":
         home = request.getfixturevalue("data_home")  # else skip: nothing is downloaded
         monkeypatch.setenv("MDDF_DATA_HOME", str(home))
@@ -143,22 +143,16 @@ def test_example(page, request, monkeypatch, tmp_path, capsys):
             assert text.partition(with_output)[2].partition("\n```")[0] == output
 
 
-def test_readme_and_the_first_page_have_one_example():
-    blocks = re.compile(r"```(?:python|text)\n(.*?)```", re.DOTALL)
-    assert blocks.findall(read("docs/index.md")) == blocks.findall(read("README.md"))
-
-
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of categories that are unknown on purpose
 def test_the_service_on_the_pages(monkeypatch, tmp_path, capsys):
     for extra in ("fastapi", "httpx2", "pandas"):
         pytest.importorskip(extra)
-    text = "".join(read(f"docs/{page}.md") for page in ("serving", "serving-tests", "data-drift"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "service", raising=False)
-    for name, code in zip(
-        ("train", "service", "client", "watch"), BLOCK.findall(text), strict=True
-    ):
+    blocks = BLOCK.findall(read("docs/serving.md"))
+    for name in ("train", "service", "client", "watch"):
+        (code,) = (block for block in blocks if block.startswith(f"# {name}.py"))
         Path(f"{name}.py").write_text(code)
     with pytest.MonkeyPatch.context():
         import logging
@@ -199,4 +193,4 @@ def test_pages_build_without_a_warning(tmp_path):
     assert "User guide" in page  # of the links to examples
     assert '<script src="http' not in page  # formulas and styles need no network
     printed = r"[0-9.]+% of \d+ sets hold the true class"  # by a block of the page
-    assert re.search(printed, (tmp_path / "few-rows-sets.html").read_text())
+    assert re.search(printed, (tmp_path / "few-rows.html").read_text())

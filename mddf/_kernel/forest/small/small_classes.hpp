@@ -176,7 +176,7 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
 
   // Whether scoring all thresholds of a column at once (SmallSweep) is faster. The preparation of a
   // node does not pay off for few columns or few samples. Measured: from five columns on
-  // (docs/forest-engine.md).
+  // (mddf/_kernel/README.md).
   MDDF_TARGET_AVX2 bool scores_at_once_pay(uint64_t mask) const {
     return options_.max_features >= 5 && _mm_popcnt_u64(mask) >= 6 &&
            node_weight_ <= SmallSweep::kMaxWeight;
