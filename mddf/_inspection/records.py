@@ -100,7 +100,12 @@ def _cells(column: ColumnDescription, rows: Sequence[Mapping[str, Any]]) -> Any:
     pandas = import_module("pandas")
     if column.kind == "date":
         return pandas.to_datetime(pandas.Series(cells, dtype=object), utc=True)
-    return cells if column.kind == "category" else cells.astype(float)
+    # The types are those of the fit, so that a model can be fitted to the table.
+    if column.kind == "category":
+        return pandas.Categorical(cells)
+    if column.kind == "boolean":
+        return pandas.array(cells, dtype="boolean" if None in cells else "bool")
+    return cells.astype(float)
 
 
 def _number(cell: Any, column: ColumnDescription) -> float:

@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import mddf
 from mddf import GradientBoostingClassifier, RandomForestClassifier, read_records
@@ -71,6 +72,7 @@ def test_rows_of_json_are_predicted_as_the_table(Model, tmp_path):
     read = read_records(loaded, rows)
     assert list(read) == list(X)
     assert np.array_equal(loaded.predict_proba(read), model.predict_proba(X))
+    assert clone(model).fit(read, Y).input_columns_ == model.input_columns_
 
 
 def test_bad_cells_are_refused(model):

@@ -7,7 +7,6 @@ import ast
 import importlib
 import importlib.util
 import re
-import runpy
 import shlex
 import subprocess
 import sys
@@ -141,33 +140,6 @@ def test_example(page, request, monkeypatch, tmp_path, capsys):
         with_output = f"```python\n{code}```\n\n```text\n"
         if with_output in text:
             assert text.partition(with_output)[2].partition("\n```")[0] == output
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")  # of categories that are unknown on purpose
-def test_the_service_on_the_pages(monkeypatch, tmp_path, capsys):
-    for extra in ("fastapi", "httpx2", "pandas"):
-        pytest.importorskip(extra)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "service", raising=False)
-    blocks = BLOCK.findall(read("docs/serving.md"))
-    for name in ("train", "service", "client", "watch"):
-        (code,) = (block for block in blocks if block.startswith(f"# {name}.py"))
-        Path(f"{name}.py").write_text(code)
-    with pytest.MonkeyPatch.context():
-        import logging
-
-        for program in ("train", "client", "watch"):
-            capsys.readouterr()
-            runpy.run_path(f"{program}.py")
-            printed = capsys.readouterr().out.splitlines()
-            if program == "client":
-                assert printed[2] == "{'cellar': 1}"
-                assert [line[:11] for line in printed[3:6]] == ["422 row 0: "] * 3
-                assert printed[6] == "422 row 0 must have the key 'ash'"
-        assert printed[-1] == "['cellar', 'ash']"
-        logging.captureWarnings(False)
-    sys.modules.pop("service", None)
 
 
 NEEDED = (
