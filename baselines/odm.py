@@ -9,13 +9,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mddf._base.messages import short, warn
 from mddf._base.serialization import Saved
-from mddf._base.validation import Within, finite, unchanged_on_failure
+from mddf._base.validation import Within, finite, fit_context, unchanged_on_failure
 from mddf._targets.target_validation import all_weights, encode_labels
 
 from ._boosting.base import has_share
@@ -128,7 +128,7 @@ class ODMClassifier(Saved, ClassifierMixin, BaseEstimator):
         self.max_iter = max_iter
         self.tol = tol
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: Any = None) -> Self:
         """Fit the classifier.
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -18,7 +18,14 @@ from mddf._base.array_hash import hash_of_arrays
 from mddf._base.parallel import progress_bar
 from mddf._base.serialization import Saved
 from mddf._base.types import TableLike
-from mddf._base.validation import COUNT, JOBS, Within, check_lengths, unchanged_on_failure
+from mddf._base.validation import (
+    COUNT,
+    JOBS,
+    Within,
+    check_lengths,
+    fit_context,
+    unchanged_on_failure,
+)
 from mddf._binning.binner import Binner
 from mddf._fitted.base_estimators import warn_of_seen
 from mddf._input.reading import read_numbers, whole_frame
@@ -241,7 +248,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         assert features is not None
         return features
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def _fit(
         self,
         X: TableLike,

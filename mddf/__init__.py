@@ -2,7 +2,7 @@
 
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 try:
     import_module("mddf._core")
@@ -27,6 +27,11 @@ from mddf._layers.deep_forest_regressor import DeepForestRegressor
 from mddf._layers.mddf_classifier import MDDFClassifier
 from mddf._members.encoding import with_encoder
 from mddf._resampling.time_order import TimeOrder
+
+if TYPE_CHECKING:
+    from mddf._quality.check import check
+    from mddf._quality.drift import ColumnDrift, DriftReference, DriftTable, drift
+    from mddf._quality.findings import Finding, Findings
 
 try:
     __version__ = version("mddf")

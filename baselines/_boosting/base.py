@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import train_test_split
 from sklearn.multiclass import OneVsRestClassifier
@@ -23,7 +23,15 @@ from mddf._base.messages import short
 from mddf._base.parallel import progress_bar
 from mddf._base.serialization import Saved
 from mddf._base.types import TableLike
-from mddf._base.validation import COUNT, JOBS, MOST, Within, check_lengths, unchanged_on_failure
+from mddf._base.validation import (
+    COUNT,
+    JOBS,
+    MOST,
+    Within,
+    check_lengths,
+    fit_context,
+    unchanged_on_failure,
+)
 from mddf._binning.binner import Binner
 from mddf._fitted.base_estimators import count_unknown_categories
 from mddf._input.table_warnings import TableWarnings
@@ -85,7 +93,7 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
     def _link(self) -> Any:
         """Return the name of the link function, or a loss; see :func:`probabilities`."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self, X: TableLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
     ) -> Self:

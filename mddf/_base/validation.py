@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import is_classifier
+from sklearn.base import _fit_context, is_classifier
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import _check_monotonic_cst, check_consistent_length
 
 from mddf._base.messages import short
 
+FitMethod = TypeVar("FitMethod", bound=Callable[..., Any])
+
 # The kernel counts in 32 bits.
 MOST = 2**31 - 1
+
+
+def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[FitMethod], FitMethod]:
+    """scikit-learn's decorator of `fit`, which type checkers do not know."""
+    decorator: Callable[[FitMethod], FitMethod] = _fit_context(
+        prefer_skip_nested_validation=prefer_skip_nested_validation
+    )
+    return decorator
 
 
 def refuse_class(parameter: str, value: object) -> None:

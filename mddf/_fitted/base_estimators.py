@@ -23,6 +23,7 @@ from mddf._binning.binner import Binner
 from mddf._fitted.batching import Conversion
 from mddf._fitted.fitted_model import FittedStages
 from mddf._input.date_columns import dates_of_fit
+from mddf._input.described_columns import ColumnDescription
 from mddf._input.reading import read_table
 from mddf._input.table import Table
 from mddf._targets.class_outputs import decode_labels, several_outputs, subset_accuracy
@@ -35,6 +36,8 @@ class TableEstimator(Saved, BaseEstimator):
     categorical_features: npt.ArrayLike | None
     n_jobs: int | None
     n_features_in_: int
+    feature_names_in_: np.ndarray
+    input_columns_: tuple[ColumnDescription, ...]
     _fitted: FittedStages
 
     def _fitted_stages(self) -> FittedStages:
@@ -137,13 +140,15 @@ def _with_hint(message: str, model: TableEstimator) -> str:
 class ProbabilityClassifier(ClassifierMixin, TableEstimator):
     """A classifier of tables that has `predict_proba` and `classes_`."""
 
-    classes_: Any  # of several outputs: a list of arrays
+    # An array, or a list of arrays if there are several outputs. With `list` in place of Any, type
+    # checkers would refuse the usual array.
+    classes_: np.ndarray | Any
 
     def _by_output(self, probabilities: np.ndarray) -> np.ndarray | list[np.ndarray]:
         """Probabilities as users get them: a list if there are several outputs."""
         return probabilities
 
-    def predict_proba(self, X: TableLike) -> np.ndarray | list[np.ndarray]:
+    def predict_proba(self, X: TableLike) -> np.ndarray | Any:
         """Class probabilities.
 
         Parameters
@@ -157,7 +162,7 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
         """
         return self._by_output(self._predict_in_blocks(X))
 
-    def predict_log_proba(self, X: TableLike) -> np.ndarray | list[np.ndarray]:
+    def predict_log_proba(self, X: TableLike) -> np.ndarray | Any:
         """Natural logarithm of `predict_proba`; minus infinity where that is 0.
 
         Parameters
@@ -219,7 +224,7 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
         by_output = self._by_output(probabilities)
         if isinstance(by_output, list):
             numbers = [output.argmax(axis=1) for output in by_output]
-            return decode_labels(self.classes_, numbers)
+            return decode_labels(list(self.classes_), numbers)
         return self.classes_[by_output.argmax(axis=1)]
 
 

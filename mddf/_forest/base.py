@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import RandomState
 from scipy import sparse
-from sklearn.base import _fit_context, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,6 +19,7 @@ from mddf._base.messages import short, warn
 from mddf._base.types import TableLike
 from mddf._base.validation import (
     check_lengths,
+    fit_context,
     monotonic_signs,
     naming,
     plain_parameters,
@@ -102,7 +103,7 @@ class Forest(TableEstimator, Generic[TargetT]):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
         X: TableLike,

@@ -146,7 +146,7 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
         return_std: bool | str = False,
         *,
         quantiles: npt.ArrayLike | None = None,
-    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+    ) -> np.ndarray | Any:  # a pair of arrays with `return_std`
         """Predict the mean over the trees of the mean target in a sample's leaf.
 
         Parameters

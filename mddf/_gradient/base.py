@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import _fit_context, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils._metadata_requests import MetadataRequest
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from mddf._base.messages import short
 from mddf._base.validation import (
     check_lengths,
+    fit_context,
     naming,
     plain_parameters,
     refuse_booleans,
@@ -133,7 +134,7 @@ class GradientBoosting(BoostingParameters, TableEstimator):
 
     # Fitting
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
         X: Any,

@@ -98,6 +98,9 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     array([0, 0])
     """
 
+    classes_: np.ndarray
+    n_classes_: int
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "loss": [StrOptions(set(CLASSIFICATION)), CustomLoss, callable],

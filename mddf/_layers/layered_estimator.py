@@ -11,14 +11,21 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import TransformerMixin, _fit_context, is_classifier
+from sklearn.base import TransformerMixin, is_classifier
 from sklearn.utils._metadata_requests import MetadataRequest
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.array_hash import hash_of_arrays
 from mddf._base.types import TableLike
-from mddf._base.validation import COUNT, JOBS, Within, check_lengths, unchanged_on_failure
+from mddf._base.validation import (
+    COUNT,
+    JOBS,
+    Within,
+    check_lengths,
+    fit_context,
+    unchanged_on_failure,
+)
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
 from mddf._binning.new_rows import NewRows
@@ -174,7 +181,7 @@ class Layered(TransformerMixin, TableEstimator):
         params = {name: value for name, value in params.items() if name not in replaced}
         return super().set_params(**params)
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(
         self,
         X: Any,
@@ -210,7 +217,7 @@ class Layered(TransformerMixin, TableEstimator):
             self._fit(inputs, with_features=False)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit_transform(
         self,
         X: Any,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, overload
 
 if TYPE_CHECKING:
     import pandas
@@ -63,7 +63,11 @@ class RecordTable(Sequence[RecordT]):
         """Return the number of rows."""
         return len(self._records)
 
-    def __getitem__(self, place):  # type: ignore[no-untyped-def]
+    @overload
+    def __getitem__(self, place: int) -> RecordT: ...
+    @overload
+    def __getitem__(self, place: slice) -> Self: ...
+    def __getitem__(self, place: int | slice) -> RecordT | Self:
         """Return a row, or a table of some rows for a slice."""
         if isinstance(place, slice):
             return type(self)(self._records[place])
