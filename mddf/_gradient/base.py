@@ -190,33 +190,13 @@ class GradientBoosting(BoostingParameters, TableEstimator):
         warn_of_ignored(self)
         refuse_booleans("interaction_cst", self.interaction_cst)
         with unchanged_on_failure(self):
-            # 1. Read the table, the target and the weights.
+            # 1. Read and bin the training rows.
             continues = self._continues
-            if continues:
-                refuse_changed(self._fixed, plain_parameters(self, self._fixed_parameters))
-            elapsed = () if continues else helpful_days(self, X, y, sample_weight)
-            table = self._read_table(X, reset=not continues, elapsed=elapsed)
-            check_lengths(X, y=y, groups=groups)
-            if sample_weight is not None:
-                sample_weight = within_range(all_weights(sample_weight, table.shape[0]))
-            target = self._read_target(y, sample_weight)
-            weights = boosting_weights(target.weights, sample_weight)
-            # 2. Bin the table. A warm start keeps the bins and the seeds of the fit before.
-            if continues:
-                self._check_continues(target.kind)
-                binner = self._binner
-                in_memory = table.codes_folder is None
-                binned = binner.recode(table) if in_memory else binner.recode_to_file(table)
-            else:
-                holds_groups_out = groups is not None or gives_folds(self.cv) or X_val is not None
-                binner, binned = self._bin(table, y, weights, has_groups=holds_groups_out)
-                entropy = check_random_state(self.random_state).randint(0, 2**32, 4, np.uint64)
-                self._entropy = entropy.tolist()
-            offsets = None if offset is None else read_offset(offset, table, target.kind)
-            rows = BoostingRows.from_table(
-                binned, target.values, weights, binner.all_levels(table), offsets
+            holds_groups_out = groups is not None or gives_folds(self.cv) or X_val is not None
+            table, binner, target, rows = self._read_rows(
+                X, y, sample_weight, groups, offset, holds_groups_out=holds_groups_out
             )
-            # 3. Hold rows out: a validation set, folds of trials, or a share of the training rows.
+            # 2. Hold rows out: a validation set, folds of trials, or a share of the training rows.
             kind = target.kind
             has_validation_set = any(
                 part is not None for part in (X_val, y_val, sample_weight_val, offset_val)
@@ -241,7 +221,7 @@ class GradientBoosting(BoostingParameters, TableEstimator):
                 rows, units = self._hold_out(rows, kind, folds, on_trial=on_trial)
             if folds is None and groups is not None:
                 group_numbers(groups, target.values, self.cv)  # refuses invalid groups
-            # 4. Choose the depth, the regularisation and the number of trees, and grow them.
+            # 3. Choose the depth, the regularisation and the number of trees, and grow them.
             encoding = None
             if rows.levels is not None and kind.n_classes != 1:
                 encoding = encoding_of(rows, kind, self._entropy, self.max_bins)
@@ -311,6 +291,44 @@ class GradientBoosting(BoostingParameters, TableEstimator):
                 "loss must be a CustomLoss with the function `loss`, or scoring a scorer, if "
                 f"held-out samples are scored, got scoring='loss' and loss={short(self.loss)}"
             )
+
+    def _read_rows(
+        self,
+        X: Any,
+        y: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None,
+        groups: npt.ArrayLike | None,
+        offset: npt.ArrayLike | None,
+        *,
+        holds_groups_out: bool,
+    ) -> tuple[Table, Binner, BoostingTarget, BoostingRows]:
+        """Read the table, the target and the weights, and bin the table.
+
+        A warm start keeps the bins and the seeds of the fit before.
+        """
+        continues = self._continues
+        if continues:
+            refuse_changed(self._fixed, plain_parameters(self, self._fixed_parameters))
+        elapsed = () if continues else helpful_days(self, X, y, sample_weight)
+        table = self._read_table(X, reset=not continues, elapsed=elapsed)
+        check_lengths(X, y=y, groups=groups)
+        if sample_weight is not None:
+            sample_weight = within_range(all_weights(sample_weight, table.shape[0]))
+        target = self._read_target(y, sample_weight)
+        weights = boosting_weights(target.weights, sample_weight)
+        if continues:
+            self._check_continues(target.kind)
+            binner = self._binner
+            in_memory = table.codes_folder is None
+            binned = binner.recode(table) if in_memory else binner.recode_to_file(table)
+        else:
+            binner, binned = self._bin(table, y, weights, has_groups=holds_groups_out)
+            entropy = check_random_state(self.random_state).randint(0, 2**32, 4, np.uint64)
+            self._entropy = entropy.tolist()
+        offsets = None if offset is None else read_offset(offset, table, target.kind)
+        levels = binner.all_levels(table)
+        rows = BoostingRows.from_table(binned, target.values, weights, levels, offsets)
+        return table, binner, target, rows
 
     def _hold_out(
         self, rows: BoostingRows, target: TargetKind, folds: list[Fold] | None, *, on_trial: bool
