@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 from sklearn import metrics
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
 
 from mddf._base.messages import short
@@ -30,6 +30,13 @@ _OF_ONE_OUTPUT = tuple(
     for name in ("log_loss", "brier_score_loss", "d2_log_loss_score", "d2_brier_score")
     if hasattr(metrics, name)
 )
+
+
+class Predictions(RegressorMixin, BaseEstimator):
+    """Stand-in for a regressor with known predictions, which are its X."""
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return X
 
 
 class OutOfFold(ClassifierMixin, BaseEstimator):
@@ -84,19 +91,45 @@ def out_of_fold_score(
             f"scoring={short(scoring)} is for classes of one output, got {len(classes)} outputs; "
             f"{LOG_LOSS!r} of deep forests is the mean over outputs"
         )
-    weighed = sample_weight is not None and "sample_weight" in inspect.signature(scorer).parameters
-    stand_in = OutOfFold(classes)
+    return _score_of_stand_in(scorer, scoring, OutOfFold(classes), y, sample_weight)
 
-    def score(probabilities: np.ndarray, rows: Rows = ALL) -> float:
-        options = {"sample_weight": weights(rows)} if weighed else {}
-        with naming("scoring"):
-            value = scorer(stand_in, probabilities, y[rows], **options)
-        return finite_score(value, scoring)
+
+def regression_score(
+    scoring: Scoring, y: np.ndarray, sample_weight: np.ndarray | None
+) -> Callable[..., float]:
+    """Function that scores predicted targets by a scorer of scikit-learn, None for R2."""
+    scorer = get_scorer("r2" if scoring is None else scoring)
+    return _score_of_stand_in(scorer, scoring, Predictions(), y, sample_weight)
+
+
+def _score_of_stand_in(
+    scorer: Callable[..., float],
+    scoring: Scoring,
+    stand_in: BaseEstimator,
+    y: np.ndarray,
+    sample_weight: np.ndarray | None,
+) -> Callable[..., float]:
+    """Function that scores predictions, which are the X of a stand-in; see `out_of_fold_score`."""
+    weighed = sample_weight is not None and "sample_weight" in inspect.signature(scorer).parameters
+
+    def score(predictions: np.ndarray, rows: Rows = ALL) -> float:
+        options = {}
+        if weighed:
+            assert sample_weight is not None
+            options["sample_weight"] = sample_weight[rows]
+        try:
+            with naming("scoring"):
+                value = scorer(stand_in, predictions, y[rows], **options)
+        except AttributeError as error:  # such as a missing predict_proba
+            raise ValueError(
+                f"scoring must be a scorer of predicted targets, got {short(scoring)}: {error}"
+            ) from error
+        return _finite_score(value, scoring)
 
     return score
 
 
-def finite_score(value: object, scoring: Scoring) -> float:
+def _finite_score(value: object, scoring: Scoring) -> float:
     """Convert the result of a scorer to a number; ValueError if it is not a finite one."""
     try:
         number = float(value)  # type: ignore[arg-type]

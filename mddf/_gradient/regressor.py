@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from numbers import Real
@@ -10,17 +9,15 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import get_scorer, r2_score
+from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.docstrings import COMMON, describes_parameters
-from mddf._base.messages import short
-from mddf._base.validation import Within, naming
+from mddf._base.validation import Within
 from mddf._fitted.base_estimators import TableRegressor
-from mddf._fitted.scoring import finite_score
+from mddf._fitted.scoring import regression_score
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.custom_loss import CustomLoss, GradientHessian, as_custom_loss
 from mddf._gradient.dataset import BoostingRows
@@ -37,13 +34,6 @@ from mddf._gradient.losses import (
 from mddf._gradient.options import NEWTON, SYMMETRIC, scores_by_loss
 from mddf._gradient.parameters import BOOSTING_PARAMETERS, CONSTRAINTS, FIXED_PARAMETERS
 from mddf._targets.kernel_targets import read_values
-
-
-class Identity(RegressorMixin, BaseEstimator):
-    """Regressor that returns its input, so that scorers can be called with predictions."""
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        return X
 
 
 @describes_parameters(BOOSTING_PARAMETERS, COMMON)
@@ -259,26 +249,10 @@ class GradientBoostingRegressor(GradientBoosting, TableRegressor):
     ) -> Callable[[np.ndarray], float] | None:
         if scores_by_loss(self):
             return None
-        scorer = get_scorer("r2" if self.scoring is None else self.scoring)
         assert isinstance(target, RegressionTarget)
         y = target.unscaled(rows.y[rows.held_out])
-        options: dict[str, np.ndarray] = {}
-        weights = rows.held_out_weights
-        if weights is not None and "sample_weight" in inspect.signature(scorer).parameters:
-            options["sample_weight"] = weights
-
-        def score(raw: np.ndarray) -> float:
-            try:
-                with naming("scoring"):
-                    value = scorer(Identity(), target.predicted(raw), y, **options)
-            except AttributeError as error:
-                raise ValueError(
-                    f"scoring must be a scorer of predicted targets, got {short(self.scoring)}: "
-                    f"{error}"
-                ) from error
-            return finite_score(value, self.scoring)
-
-        return score
+        score = regression_score(self.scoring, y, rows.held_out_weights)
+        return lambda raw: score(target.predicted(raw))
 
     @property
     def n_outputs_(self) -> int:
