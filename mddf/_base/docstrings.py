@@ -18,17 +18,17 @@ _SECTIONS = (_PARAMETERS, _ATTRIBUTES, "See Also", "Notes", "References", "Examp
 COMMON = """
 n_jobs : int
     Number of threads. None means 1, or the setting of `joblib.parallel_config`; -1 means all
-    cores. The result does not depend on it.
+    cores. The result does not depend on it. Change it if there are idle cores.
 verbose : int
     Whether to show a progress bar.
 max_bins : int
     Maximum number of bins of a numeric feature, and of categories; the rarest further
-    categories share a bin.
+    categories share a bin. Change it only to save time or memory.
 categorical_features : "from_dtype", array of bool, int or str, or None
     Categorical features, which are split by sets and not by order: a mask, column numbers or
     names. "from_dtype" means a data frame's columns of categories or strings; columns of
     objects without any string are numeric. Categories that are unknown from fit count as
-    missing.
+    missing. Change it if X is an array with codes of categories.
 
 Attributes
 ----------

@@ -38,20 +38,20 @@ from mddf._targets.weights import row_weights
 
 @describes_parameters(DEEP_FOREST_PARAMETERS, LAYERED_PARAMETERS, COMMON)
 class DeepForestClassifier(BaseDeepForest, ProbabilityClassifier):
-    """Deep forest that returns calibrated probabilities without tuning.
+    """Classifier that averages models of several kinds, weighted by cross-validation.
 
-    A layer holds several kinds of members, whose probabilities for the training samples come from
-    cross-validation. The first layer has forests, gradient boosting, a kernel model, a logistic
-    regression and small networks. Members get weights in the average by greedy selection [1]_, and
-    members without a weight are dropped. A second layer, which also sees the first layer's
-    probabilities, is kept only if it lowers the loss by more than the error of this gain. The
-    average is calibrated [2]_.
+    The members are forests, boosted trees, kernel models, a logistic regression and small
+    networks. They get weights by greedy selection [1]_ on their out-of-fold probabilities, and the
+    average is raised to the power of least out-of-fold log-loss [2]_. A second layer, which also
+    reads the probabilities of the first one, is kept only if it lowers the loss by more than the
+    error of this gain. The page "How it works" of the documentation has the steps, "Choose a model" the
+    cases in which to change a parameter.
 
     Parameters
     ----------
     n_estimators : int or "auto", default="auto"
         Trees of each named forest on a fold, 100 by default. With more than two classes, the
-        refitted forests have three times as many.
+        refitted forests have three times as many. Change it to make the model smaller.
     members : "auto" or list, default="auto"
         Members of the first layer: names, classifiers with ``predict_proba``, or pairs of a name
         and a classifier, as in scikit-learn's `VotingClassifier`. "auto" takes one of each name:
@@ -67,24 +67,31 @@ class DeepForestClassifier(BaseDeepForest, ProbabilityClassifier):
           numbers [4]_.
 
         In a list, "auto" stands for the automatic members: ``["auto", MyClassifier()]`` adds one.
+        Change it if you have a model of your own, or if the model must not hold training rows:
+        "kernel" and "kernel-logistic" keep up to 1000 and 300 of them.
 
         Later layers have the two forests of least log-loss. Models of other packages get a data
         frame of pandas if X is a data frame, else an array with categories as codes. See Notes.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
         Folds. "auto" means 5 folds, or 10 with fewer than 50 samples. `TimeOrder` holds out what
-        follows its training samples in time; the groups of `fit` are held out together.
+        follows its training samples in time; the groups of `fit` are held out together. Change it
+        if rows are in an order of time.
     refit : bool, default=True
         Fit the members that are kept once more on all samples, instead of keeping the models of
         all folds. With two classes, the model is a third as large. Boosted trees keep the models
-        of the folds, whose mean is as good, unless the folds follow time.
+        of the folds, whose mean is as good, unless the folds follow time. Change it if you need
+        the models of all folds.
     calibrate : bool, default=True
-        Fit the exponent of the probabilities (1 / temperature) by out-of-fold log-loss.
+        Fit the exponent of the probabilities (1 / temperature) by out-of-fold log-loss. Change it
+        if you need the plain average.
     scoring : str or callable, default="neg_log_loss"
         Score by which members are weighted: "margin-ratio", or a scorer of scikit-learn. The
-        default is the mean over the outputs if there are several.
+        default is the mean over the outputs if there are several. Change it if only this score
+        matters; the log-loss is then higher.
     class_weight : dict, list of dict, "balanced" or None, default=None
         Factors of the sample weights by class. For several outputs, "balanced" or a list with a
-        dict for each output; the factors of a sample's classes are multiplied.
+        dict for each output; the factors of a sample's classes are multiplied. Change it hardly
+        ever: for a rare class, choose a threshold by `mddf.analysis.choose_threshold`.
 
     Attributes
     ----------
@@ -146,32 +153,24 @@ class DeepForestClassifier(BaseDeepForest, ProbabilityClassifier):
     Members with names are set by these, as in scikit-learn's `VotingClassifier`: ``lr`` and
     ``lr__C`` for ``("lr", LogisticRegression())``.
 
-    **Later layers.** With out-of-fold vectors as inputs, the loss of a layer would be too small.
-    The vector of a training sample is made from the labels of its neighbours but not from its own.
-    Among copies and near copies, vector and features together therefore reveal the sample's label,
-    and the label of a sample on which the layer is then evaluated. A layer is evaluated on four
-    outer folds instead. The vectors of its training samples come from models that were fitted
-    without the fold, and the vectors of the fold from models that saw all other samples, as at
-    prediction time. The first outer fold decides whether the others are worth their time: a layer
-    that is not kept takes about a tenth of the fit, a layer that is kept a third to a half. Splits
-    that `cv` gives are merged to four; with fewer than three splits there is one layer.
+    **Later layers.** Among copies of a row, class vectors and features together reveal the row's
+    own label. A later layer is therefore evaluated on four outer folds, with vectors of models
+    that were fitted without the fold. The first outer fold decides whether the others are tried: a
+    layer that is not kept takes about a tenth of the fit, a layer that is kept a third to a half.
+    Splits that `cv` gives are merged to four; with fewer than three splits there is one layer.
 
     **Several outputs.** `y` has a column for each output, and layers pass on the class vectors of
     all of them. Forests and kernel models learn all outputs at once; other members are fitted to
     one at a time. Log-losses are means over the outputs, exponents are common to them, and a
     sample counts as correct if all its outputs are.
 
-    **Networks.** Each network has two hidden layers of 64 units. Inputs are normal scores of the
-    numbers, with indicators of categories and of missing values. It is fitted by log-loss in 40
-    epochs, with dropout and learned scales of the inputs, and has the same bits on every machine.
-    Training takes at most 2^24 cells of the encoded table and 1.2e10 products; larger tables get
-    fewer epochs, and then fewer rows. In wide tables, as above, networks see the columns that
-    split best.
+    **Networks.** Two hidden layers of 64 units; inputs are normal scores of the numbers, with
+    indicators of categories and of missing values. Training takes at most 2^24 cells of the
+    encoded table and 1.2e10 products; larger tables get fewer epochs, and then fewer rows.
 
     **Kernel logistic regression.** At most 10 000 rows are drawn, fewer for more than five
-    classes; the first 300 are landmarks. The width of the kernel and the penalty are chosen once,
-    by three-fold cross-validation on up to 1000 training rows of the first fold. The result has
-    the same bits on every machine.
+    classes; the first 300 are landmarks. Three-fold cross-validation chooses the width of the
+    kernel and the penalty.
 
     **Large tables.** Above 100 000 samples and without `time_limit`, leaf-wise boosted trees also
     race, after a few rounds on the first fold, and forests race with a quarter of their trees. If
@@ -193,11 +192,15 @@ class DeepForestClassifier(BaseDeepForest, ProbabilityClassifier):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
+    >>> import numpy as np
+    >>> import pandas as pd
     >>> from mddf import DeepForestClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> forest = DeepForestClassifier(n_estimators=20, random_state=0).fit(X[::2], y[::2])
-    >>> bool(forest.score(X[1::2], y[1::2]) > 0.9)
+    >>> rng = np.random.default_rng(0)
+    >>> X = pd.DataFrame({"size": rng.normal(size=200), "city": rng.choice(["Oslo", "Rome"], 200)})
+    >>> y = np.where(X["size"] + (X["city"] == "Rome") > 0.5, "yes", "no")
+    >>> X.loc[::9, "size"] = np.nan  # neither missing cells nor categories need preparation
+    >>> forest = DeepForestClassifier(n_estimators=20, random_state=0).fit(X[:150], y[:150])
+    >>> bool(forest.score(X[150:], y[150:]) > 0.8)
     True
     """
 

@@ -28,18 +28,19 @@ from mddf._targets.weights import row_weights
 
 @describes_parameters(DEEP_FOREST_PARAMETERS, LAYERED_PARAMETERS, COMMON)
 class DeepForestRegressor(BaseDeepForest, TableRegressor):
-    """Deep forest for regression without tuning.
+    """Regressor that averages models of several kinds, weighted by cross-validation.
 
-    A layer holds several kinds of members, whose predictions for the training samples come from
-    cross-validation. The first layer has forests, gradient boosting, a kernel model, a linear
-    model and small networks. Members get weights in the average by greedy selection [1]_, and
-    members without a weight are dropped. A second layer, which also sees the first layer's
-    predictions, is kept only if it lowers the squared error by more than the error of this gain.
+    The members are forests, boosted trees, a kernel model, a linear model and small networks. They
+    get weights by greedy selection [1]_ on their out-of-fold predictions, and members without a
+    weight are dropped. A second layer, which also reads the predictions of the first one, is kept
+    only if it lowers the squared error by more than the error of this gain. The page "How it
+    works" of the documentation has the steps, "Choose a model" the cases in which to change a
+    parameter.
 
     Parameters
     ----------
     n_estimators : int or "auto", default="auto"
-        Trees of each named forest, 100 by default.
+        Trees of each named forest, 100 by default. Change it to make the model smaller.
     members : "auto" or list, default="auto"
         Members of the first layer: names, regressors, or pairs of a name and a regressor, as in
         `DeepForestClassifier`. "auto" takes one of each name but "boosted-leaf-wise", which does
@@ -55,17 +56,21 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         - "network": the mean of four networks of dense layers [3]_.
 
         In a list, "auto" stands for the automatic members: ``["auto", MyRegressor()]`` adds one.
+        Change it if you have a model of your own, or if the model must not hold training rows:
+        "kernel" keeps up to 1000 of them.
 
         Later layers have the two best forests. Models of other packages get the features as in
         `DeepForestClassifier`, and targets of mean 0 and variance 1. Several targets are columns
         of one array; a regressor that can only learn one target is fitted to each.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
         Folds. "auto" means 5 folds, or 10 with fewer than 2000 samples. `TimeOrder` holds out what
-        follows its training samples in time; the groups of `fit` are held out together.
+        follows its training samples in time; the groups of `fit` are held out together. Change it
+        if rows are in an order of time.
     refit : bool, default=True
         Fit the members that are kept once more on all samples, instead of keeping the models of
         all folds. With k folds, forests are a k-th as large. Boosted trees are fitted three times
-        with different seeds, or once above 100 000 samples or if the folds follow time.
+        with different seeds, or once above 100 000 samples or if the folds follow time. Change it
+        if you need the models of all folds.
 
     Attributes
     ----------

@@ -67,7 +67,7 @@ checkpoint : str or path
     parameters and seed, which has to be a number, goes on after the last layer in the folder
     and has the same result. A fit with other inputs is refused. So are members of other packages
     in cascades, and in deep forests with ``refit=False`` or a `time_limit`, since their models
-    would have to be stored.
+    would have to be stored. Change it if the fit is long and may be interrupted.
 
 Attributes
 ----------

@@ -38,8 +38,8 @@ class Preset:
 
 PRESETS = {
     "default": Preset(),
-    # About a third of the time of the default: fewer trees, and without the members that are slow
-    # or often get little weight.
+    # A fifth of the time of the default on eight tables of about 1000 rows: fewer trees, and
+    # without the members that are slow or often get little weight.
     "fast": Preset(
         n_layers=1,
         n_estimators=50,
