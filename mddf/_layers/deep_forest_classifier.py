@@ -44,8 +44,8 @@ class DeepForestClassifier(BaseDeepForest, ProbabilityClassifier):
     networks. They get weights by greedy selection [1]_ on their out-of-fold probabilities, and the
     average is raised to the power of least out-of-fold log-loss [2]_. A second layer, which also
     reads the probabilities of the first one, is kept only if it lowers the loss by more than the
-    error of this gain. The page "How it works" of the documentation has the steps, "Choose a model" the
-    cases in which to change a parameter.
+    error of this gain. The page "How it works" of the documentation has the steps, "Choose a
+    model" the cases in which to change a parameter.
 
     Parameters
     ----------
