@@ -41,6 +41,7 @@ from mddf.analysis._diversity import (
 )
 from mddf.analysis._losses import BandMarginLoss, odm_objective
 from mddf.analysis._margins import MarginReport, classifier_margins, margin_report
+from mddf.analysis._seeds import SeedSensitivity, seed_sensitivity
 from mddf.analysis._significance import (
     discordant_counts,
     poisson_binomial_test,
@@ -59,6 +60,7 @@ __all__ = [
     "Diversity",
     "ErrorAmbiguity",
     "MarginReport",
+    "SeedSensitivity",
     "Threshold",
     "adaboost_training_bounds",
     "choose_threshold",
@@ -88,6 +90,7 @@ __all__ = [
     "quadboost_training_bounds",
     "rademacher_complexity",
     "rademacher_margin_bound",
+    "seed_sensitivity",
     "tree_rademacher_complexity",
     "tree_vc_dimension",
     "vc_bound",
