@@ -213,6 +213,7 @@ def _fit_and_evaluate(
         n_folds=len(splits),
         groups=groups,
         name_of_groups=dependence.name_of_groups,
+        time_name=dependence.time_name if options.test is None else None,
     )
     train, test = splits[0]
     decision, source_of_threshold = _choose_decision(options, models[0], train, held_out)

@@ -47,7 +47,9 @@ class ScoredRows:
     """Rows that models were not fitted to, with their predictions: probabilities or targets.
 
     `groups` are the groups of these rows, called `name_of_groups`; None if they are independent.
-    `n_folds` is 1 if one part of the rows was held out.
+    `time_name` is the column by which they are the last rows; None if they are not.
+    `n_folds` is 1 if one part of the rows was held out. `time_name` is the column by which they
+    are the last rows; None if they are not.
     """
 
     y: np.ndarray
@@ -55,12 +57,15 @@ class ScoredRows:
     n_folds: int = 1
     groups: np.ndarray | None = None
     name_of_groups: str = ""
+    time_name: str | None = None
 
     @property
     def description(self) -> str:
         """Words such as "22 held-out rows"."""
         n_rows = len(self.y)
         text = f"{n_rows} held-out row" + "s" * (n_rows != 1)
+        if self.time_name is not None:
+            return f"{text}, the last by {self.time_name!r}"
         return text if self.n_folds == 1 else f"{text} of a {self.n_folds}-fold cross-validation"
 
     @property

@@ -74,7 +74,7 @@ def test_the_last_rows_are_held_out(table, capsys, estimator):
     later = table.with_name("later.csv")
     later.write_text("x\n0.5\n")
     main(["predict", str(table.with_name("model.mddf")), str(later)])
-    assert "scores on 24 held-out rows" in capsys.readouterr().out
+    assert "scores on 24 held-out rows, the last by " in capsys.readouterr().out
     if estimator == "deep-forest":
         assert model.n_without_oof_ == 20
 
