@@ -162,11 +162,19 @@ class Forest(TableEstimator, Generic[TargetT]):
             # 3. Begin with the trees of the earlier fit, or without trees.
             if continues:
                 self._check_continuation(rows)
-                if not self._grows_more():
+                if self.n_estimators == len(self):
+                    warn(
+                        f"with warm_start=True and n_estimators={self.n_estimators}, as many as "
+                        "there are, no tree is grown",
+                    )
                     return self
-                state = self._state()
+                state = ForestState(
+                    self._entropy, self._trees, self._importances, self._oob, self._drawn_from
+                )
             else:
-                state = self._new_state(binner)
+                entropy = check_random_state(self.random_state).randint(0, 2**32, 4, np.uint64)
+                importances = np.zeros(binner.bins_.n_columns)
+                state = ForestState(entropy.tolist(), [], importances, draws=[])
             # 4. Plan all trees.
             job = self._plan_trees(rows, state)
             if state.draws is not None:
@@ -281,31 +289,7 @@ class Forest(TableEstimator, Generic[TargetT]):
         if self._oob.fingerprint != hash_of_arrays(rows.table.codes, rows.target.key):
             raise ValueError(out_of_bag.OTHER_ROWS)
 
-    def _grows_more(self) -> bool:
-        """Whether a warm start has trees to grow; else warn."""
-        if self.n_estimators > len(self):
-            return True
-        warn(
-            f"with warm_start=True and n_estimators={len(self)}, as many as there are, no "
-            "tree is grown",
-        )
-        return False
-
     # Steps of growing.
-
-    def _new_state(self, binner: Binner) -> ForestState:
-        entropy = check_random_state(self.random_state).randint(0, 2**32, 4, dtype=np.uint64)
-        return ForestState(entropy.tolist(), [], np.zeros(binner.bins_.n_columns), draws=[])
-
-    def _state(self) -> ForestState:
-        """The state that the fit before left."""
-        return ForestState(
-            self._entropy,
-            self._trees,
-            self._importances,
-            self._oob,
-            self._drawn_from,
-        )
 
     def _attributes(
         self, state: ForestState, binner: Binner, target: TargetT
