@@ -41,11 +41,6 @@ class Rounds:
     rates: np.ndarray  # (n_rounds,), float64
 
     @classmethod
-    def at_rate(cls, entropy: Sequence[int], n: int, rate: float) -> Rounds:
-        """Draw seeds of rounds with the same learning rate."""
-        return cls(draw_seeds(entropy, n), np.full(n, rate))
-
-    @classmethod
     def rising(cls, entropy: Sequence[int], n: int, rate: float, n_first: int) -> Rounds:
         """Draw seeds of rounds whose learning rates rise after the first `n_first` rounds."""
         factors = 1 + _SLOPE * np.maximum(0.0, np.arange(n) / n_first - 1)
@@ -59,7 +54,7 @@ class Rounds:
         rate = learning_rate_of(model, n_rows)
         if is_auto(model, "learning_rate"):
             return cls.rising(entropy, n, rate, N_ROUNDS)
-        return cls.at_rate(entropy, n, rate)
+        return cls(draw_seeds(entropy, n), np.full(n, rate))
 
     def __len__(self) -> int:
         return len(self.seeds)

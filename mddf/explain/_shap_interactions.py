@@ -25,7 +25,7 @@ from ._shap_values import (
     require_shap,
     stores_weights,
 )
-from ._tree_shap import tree_shares
+from ._tree_shap import shapley_values
 
 if TYPE_CHECKING:
     import shap
@@ -127,7 +127,7 @@ def _stage_interactions(
     member_bases = []
     for number, member in enumerate(stage.members):
         codes = member.tree_codes(rows)
-        _, bias, interactions = tree_shares(
+        _, bias, interactions = shapley_values(
             stage.blocks(number),
             codes,
             None if background_rows is None else member.tree_codes(background_rows),

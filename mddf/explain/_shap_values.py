@@ -25,7 +25,7 @@ from mddf._inspection.stages import (
     refuse_untraceable,
 )
 
-from ._tree_shap import tree_contributions
+from ._tree_shap import shapley_values
 
 if TYPE_CHECKING:
     import shap
@@ -251,7 +251,7 @@ def _stage_contributions(
             background_codes = None
             if background_rows is not None:
                 background_codes = member.tree_codes(background_rows)
-            values, bias = tree_contributions(
+            values, bias, _ = shapley_values(
                 stage.blocks(number),
                 codes,
                 background_codes,

@@ -19,14 +19,15 @@ from ._paths import node_values, rows_at_leaves, zero_contributions
 _BLOCK_SIZE = 2**24
 
 
-def tree_contributions(
+def shapley_values(
     blocks: Sequence[TreeBlock | BoostedTrees],
     codes: np.ndarray,
     background: np.ndarray | None,
     shap_groups: np.ndarray | None = None,
     *,
+    with_interactions: bool = False,
     n_jobs: int | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Shapley values of the mean class distribution over trees (path-dependent [1]_).
 
     If only the columns in a set S are known, a row reaches a leaf with a weight that is a product
@@ -38,34 +39,19 @@ def tree_contributions(
     is a polynomial, so that Gauss-Legendre quadrature is exact. All factors are positive, so that
     no digits are lost.
 
-    Columns with the same entry in `shap_groups` are known or unknown together. Other parameters
-    and results are as for `path_contributions`.
+    The interaction value of two columns is half of their Shapley interaction index: the integral
+    over t of ``(o - z)`` of both columns times the product of the other columns' factors. The
+    value of a column with itself is the rest of its Shapley value.
+
+    Columns with the same entry in `shap_groups` are known or unknown together. Returns values and
+    a bias as `path_contributions` does, and interaction values of shape (n_rows, n_columns,
+    n_columns, n_classes) or None.
 
     References
     ----------
     .. [1] S. Lundberg et al., "From local explanations to global understanding with explainable
        AI for trees", Nature Machine Intelligence 2, 2020.
     .. [2] G. Owen, "Multilinear extensions of games", Management Science 18, 1972.
-    """
-    contributions, bias, _ = tree_shares(blocks, codes, background, shap_groups, n_jobs=n_jobs)
-    return contributions, bias
-
-
-def tree_shares(
-    blocks: Sequence[TreeBlock | BoostedTrees],
-    codes: np.ndarray,
-    background: np.ndarray | None,
-    shap_groups: np.ndarray | None = None,
-    *,
-    with_interactions: bool = False,
-    n_jobs: int | None = None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Compute Shapley values as `tree_contributions`, and their interaction values on request.
-
-    The interaction value of two columns is half of their Shapley interaction index: the integral
-    over t of ``(o - z)`` of both columns times the product of the other columns' factors. The
-    value of a column with itself is the rest of its Shapley value. Interaction values have the
-    shape (n_rows, n_columns, n_columns, n_classes).
     """
     contributions, bias = zero_contributions(blocks, codes)
     n_columns = codes.shape[1]
