@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
 
@@ -19,22 +18,6 @@ from mddf._targets.weights import summed_weights
 _FEW_ROWS = 100
 # Objects that may have a hash, but no order by which categories get their codes.
 _NO_CATEGORIES = (tuple, list, Set, Mapping, complex, np.complexfloating)
-
-
-@dataclass(frozen=True)
-class CategoryCounts:
-    """Distinct categories of a column in ascending order, without rows of weight 0.
-
-    `n_rows` has the number of rows of each category, `weights` their total weight, or None without
-    weights. `missing` is the missing value of the column and `n_missing` the number of its rows;
-    None and 0 if no cell is missing.
-    """
-
-    categories: np.ndarray
-    n_rows: np.ndarray
-    weights: np.ndarray | None
-    missing: object | None
-    n_missing: int
 
 
 class CategoryEncoder:
@@ -61,17 +44,6 @@ class CategoryEncoder:
                 "the categories of a column must be all strings or all numbers; got "
                 f"{kind} in column {column.place}"
             ) from error
-
-    @classmethod
-    def from_counts(cls, counts: CategoryCounts, max_codes: int) -> CategoryEncoder:
-        """Make the encoder that `learn` makes from a column with these categories."""
-        missing = [] if counts.missing is None else [counts.missing]
-        encoder = cls(
-            _encoder_with_largest(counts.categories, counts.n_rows, max_codes, missing=missing)
-        )
-        if counts.weights is None or encoder.rare is None:
-            return encoder
-        return cls(_encoder_with_largest(counts.categories, counts.weights, max_codes))
 
     @cached_property
     def categories(self) -> np.ndarray:
@@ -169,7 +141,7 @@ def _new_encoder(max_codes: int) -> OrdinalEncoder:
     )
 
 
-def _encoder_with_largest(
+def encoder_with_largest(
     categories: np.ndarray, sizes: np.ndarray, max_codes: int, *, missing: Sequence[object] = ()
 ) -> OrdinalEncoder:
     """Encoder in which the largest of distinct categories have codes of their own."""
@@ -199,7 +171,7 @@ def _fitted_encoder(column: Column, weights: np.ndarray | None, max_codes: int) 
     is_present = ~missing_cells(values)
     places = np.searchsorted(categories, values[is_present])
     totals = summed_weights(places, weights[counted][is_present], len(categories))
-    return _encoder_with_largest(categories, totals, max_codes)
+    return encoder_with_largest(categories, totals, max_codes)
 
 
 def look_up_all(

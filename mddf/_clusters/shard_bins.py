@@ -8,13 +8,14 @@ needs memory for one whole column at a time. Categories are merged with their co
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
 from mddf._binning.bins import Bins, find_bins, join_bins
-from mddf._binning.categories import CategoryCounts, CategoryEncoder
+from mddf._binning.categories import CategoryEncoder, encoder_with_largest
 from mddf._binning.unknown_categories import expected_share_of_counts
 from mddf._clusters.communication import Communicator, same_for_all
 from mddf._clusters.shard_inputs import ShardInputs
@@ -27,6 +28,32 @@ _SENT_BYTES = 2**26
 # Doubles have eight bytes and codes have one, so that an eighth of the columns of a shard takes as
 # much memory as the codes of the shard.
 _SENT_SHARE = 1 / 8
+
+
+@dataclass(frozen=True)
+class CategoryCounts:
+    """Distinct categories of a column in ascending order, without rows of weight 0.
+
+    `n_rows` has the number of rows of each category, `weights` their total weight, or None without
+    weights. `missing` is the missing value of the column and `n_missing` the number of its rows;
+    None and 0 if no cell is missing.
+    """
+
+    categories: np.ndarray
+    n_rows: np.ndarray
+    weights: np.ndarray | None
+    missing: object | None
+    n_missing: int
+
+    def encoder(self, max_codes: int) -> CategoryEncoder:
+        """The encoder that `CategoryEncoder.learn` makes from a column with these categories."""
+        missing = [] if self.missing is None else [self.missing]
+        encoder = CategoryEncoder(
+            encoder_with_largest(self.categories, self.n_rows, max_codes, missing=missing)
+        )
+        if self.weights is None or encoder.rare is None:
+            return encoder
+        return CategoryEncoder(encoder_with_largest(self.categories, self.weights, max_codes))
 
 
 def _count_categories(column: Column, weights: np.ndarray | None) -> CategoryCounts:
@@ -190,7 +217,7 @@ def _learn_categories(
             f"rows are divided among workers, got {n_levels}. Encode it as numbers, or fit on one "
             "machine"
         )
-    encoder = CategoryEncoder.from_counts(counts, binner.max_bins)
+    encoder = counts.encoder(binner.max_bins)
     if encoder.rare is not None and weights is not None and not whole_weights(weights):
         raise ValueError(
             f"max_bins must be above {n_levels}, the number of categories of column "
