@@ -121,6 +121,7 @@ class ValueRules : public TreeState<ValueTraining, RowSample, ValueWriter, Targe
   bool grow_small([[maybe_unused]] const Frame& frame) {
 #ifdef MDDF_AVX2
     if (small_ && light_ && frame.size() <= kSmall) {
+      interrupt_.poll(frame.size() * std::min<int64_t>(options_.max_features, kMaxDrawn));
       small_->grow({frame.index, frame.depth, frame.n_constant, frame.from_column, 0},
                    samples_of(frame), static_cast<int>(frame.size()), *random_);
       return true;

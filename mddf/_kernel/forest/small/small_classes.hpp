@@ -62,8 +62,6 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
   }
 
  private:
-  static constexpr bool kSearches = true;
-
   void enter_classes(const CountedSample* samples, const NodeClasses<uint32_t>& classes) {
     classes_ = &classes;
     class_mask_.assign(classes.n_present, 0);

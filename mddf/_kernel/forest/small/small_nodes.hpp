@@ -30,7 +30,7 @@ namespace mddf {
 #ifdef MDDF_AVX2
 
 // `Rules` derives from this class and handles the targets. It defines:
-//   kSearches: whether it has find_best_split(node, random, split)
+//   find_best_split(node, random, split): returns the samples that go to the right
 //   on_node(node): called with every node that is not pure
 //   on_split(node, split, right mask): called when the node is split; returns the right sum
 //   place(node): writes a leaf if the node is pure; returns true if it is not
@@ -165,6 +165,9 @@ class SmallNodes {
     return codes_.data() + (transposes_ ? column : j) * kSmall;
   }
 
+  // Whether the codes of all columns of a subtree are kept, or only of gathered columns of a node.
+  bool keeps_all_columns() const { return transposes_; }
+
   // Sends categories that the node does not contain to the side with more weight.
   MDDF_TARGET_AVX2 void send_unseen(const uint8_t* codes, uint64_t mask, uint64_t right,
                                     Split& split) const {
@@ -263,13 +266,9 @@ class SmallNodes {
     const int64_t n = static_cast<int64_t>(_mm_popcnt_u64(node.mask));
     Split split;
     uint64_t right_mask = 0;
-    if (node.depth < options_.max_depth && n >= options_.min_samples_split) {
-      if constexpr (Rules::kSearches)
-        right_mask = options_.random_thresholds ? draw_split(node, random, split)
-                                                : rules().find_best_split(node, random, split);
-      else
-        right_mask = draw_split(node, random, split);
-    }
+    if (node.depth < options_.max_depth && n >= options_.min_samples_split)
+      right_mask = options_.random_thresholds ? draw_split(node, random, split)
+                                              : rules().find_best_split(node, random, split);
     if (split.column < 0) {
       rules().mixed_leaf(node);
       return next(node);

@@ -1,8 +1,11 @@
-// Grows completely random regression subtrees of at most 64 samples, with one target.
+// Grows regression subtrees of at most 64 samples, with one target and the squared error. The trees
+// are completely random, or use the best splits.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "common/bits.hpp"
 #include "common/random.hpp"
@@ -10,6 +13,7 @@
 #include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
 #include "forest/small/small_nodes.hpp"
+#include "forest/small/small_search.hpp"
 #include "forest/split/column_pool.hpp"
 #include "forest/split/node_values.hpp"
 #include "forest/split/split.hpp"
@@ -26,11 +30,17 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
  public:
   SmallValues(const ValueTraining& data, const GrowOptions& options, ColumnPool& pool,
               ValueWriter& writer)
-      : Base(data, options, pool, writer), node_(data.target), leaf_(data.target) {}
+      : Base(data, options, pool, writer),
+        node_(data.target),
+        leaf_(data.target),
+        sorted_(options.random_thresholds     ? 0
+                : Base::keeps_all_columns() ? data.matrix.n_columns
+                                              : 1),
+        sorted_in_(sorted_.size(), 0) {}
 
   // Whether subtrees can be grown this way.
   static bool suits(const ValueTraining& data, const GrowOptions& options) {
-    return options.wide() && options.random_thresholds && options.max_features == 1 &&
+    return options.wide() && (!options.random_thresholds || options.max_features == 1) &&
            !options.limits_leaves() && !options.weighs_splits() &&
            options.loss == Loss::kSquaredError && data.target.n_outputs == 1;
   }
@@ -41,18 +51,22 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
     node_.load_targets(samples, n);
     node_.fill();
     for (int i = 0; i < n; ++i) part_[i] = node_.cell(i)[1];
+    ++n_subtrees_;
     Base::enter(samples, n, data_.matrix);
     node.sum = node_.total()[1];
     Base::grow_from(node, random);
   }
 
  private:
-  static constexpr bool kSearches = false;
-
   void on_node(const Node&) {}
 
   MDDF_TARGET_AVX2 int64_t on_split(const Node& node, const Split& split, uint64_t right) {
     if (!writer_.wants_importances()) return 0;
+    if (!options_.random_thresholds) {
+      writer_.gain(split.column,
+                   static_cast<double>(leaf_.total()[0]) * split.score * leaf_.factor(0));
+      return 0;
+    }
     const uint64_t left = node.mask & ~right;
     // The sum is computed for the smaller side and subtracted for the larger side. The choice has
     // no branch, because the processor could not predict it.
@@ -83,16 +97,70 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
   }
 
   MDDF_TARGET_AVX2 void mixed_leaf(const Node& node) {
-    std::array<RowSample, kSmall> members;
-    int n = 0;
-    for (uint64_t rest = node.mask; rest; rest &= rest - 1)
-      members[n++] = samples_[lowest_bit(rest)];
-    leaf_.load_targets(members.data(), n);
+    load_members(node.mask);
     writer_.mean_leaf(node.index, leaf_, static_cast<double>(weight_of(node.mask)));
   }
 
+  // Loads the targets of some samples into leaf_.
+  void load_members(uint64_t mask) {
+    int n = 0;
+    for (; mask; mask &= mask - 1) members_[n++] = samples_[lowest_bit(mask)];
+    leaf_.load_targets(members_.data(), n);
+  }
+
+  // Finds the best threshold or category set of randomly drawn columns. Returns the samples that go
+  // to the right.
+  MDDF_TARGET_AVX2 uint64_t find_best_split(const Node& node, Random& random, Split& best) {
+    load_members(node.mask);
+    leaf_.fill();
+    search_.begin(leaf_.total()[0], leaf_.total()[1]);
+    int n = 0;
+    for (uint64_t rest = node.mask; rest; rest &= rest - 1, ++n)
+      search_.set_sample(lowest_bit(rest), members_[n].weight, leaf_.cell(n)[1]);
+    std::array<int32_t, kSmall> drawn;
+    std::array<uint8_t, kSmall> constant;
+    pool_.draw_candidates(random, node.n_constant, options_.max_features, kSmall, drawn.data(),
+                          constant.data(), [&](int64_t n_drawn) MDDF_TARGET_AVX2 {
+                            Base::gather(drawn.data(), n_drawn, node.mask);
+                            for (int64_t j = 0; j < n_drawn; ++j)
+                              constant[j] = !try_column(
+                                  drawn[j], Base::gathered(j, drawn[j]), node.mask, best);
+                          });
+    if (best.column < 0) return 0;
+    const uint8_t* codes = Base::read(best.column, node.mask).codes;
+    uint64_t right = 0;
+    for (uint64_t rest = node.mask; rest; rest &= rest - 1) {
+      const int i = lowest_bit(rest);
+      right |= static_cast<uint64_t>(best.goes_right(codes[i])) << i;
+    }
+    if (best.categorical) Base::send_unseen(codes, node.mask, right, best);
+    return right;
+  }
+
+  // Replaces `best` if the column has a better split. Returns false if it is constant.
+  MDDF_TARGET_AVX2 bool try_column(int32_t column, const uint8_t* codes, uint64_t mask,
+                                   Split& best) {
+    const bool keeps_all = Base::keeps_all_columns();
+    SortedColumn& sorted = sorted_[keeps_all ? column : 0];
+    if (!keeps_all) {
+      sorted.sort(codes, mask);
+    } else if (sorted_in_[column] != n_subtrees_) {
+      sorted.sort(codes, ~uint64_t{0} >> (kSmall - n_samples_));
+      sorted_in_[column] = n_subtrees_;
+    }
+    const uint64_t places = sorted.places(mask);
+    return data_.bins.categorical[column]
+               ? search_.try_categories(column, sorted, places, best)
+               : search_.try_thresholds(column, sorted, places, best);
+  }
+
   const RowSample* samples_ = nullptr;
-  NodeValues<true> node_, leaf_;
+  NodeValues<true> node_, leaf_;  // the samples of the subtree; of a node in it
+  std::array<RowSample, kSmall> members_;
+  SmallSearch search_;
+  std::vector<SortedColumn> sorted_;  // by column, or one in wide tables
+  std::vector<uint64_t> sorted_in_;   // number of the subtree whose samples were sorted
+  uint64_t n_subtrees_ = 0;
   std::array<int64_t, kSmall + 1> part_{};  // weighted distances of the samples; the last is 0
 };
 
