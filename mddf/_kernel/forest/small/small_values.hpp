@@ -33,9 +33,9 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
       : Base(data, options, pool, writer),
         node_(data.target),
         leaf_(data.target),
-        sorted_(options.random_thresholds     ? 0
+        sorted_(options.random_thresholds   ? 0
                 : Base::keeps_all_columns() ? data.matrix.n_columns
-                                              : 1),
+                                            : 1),
         sorted_in_(sorted_.size(), 0) {}
 
   // Whether subtrees can be grown this way.
@@ -123,8 +123,8 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
                           constant.data(), [&](int64_t n_drawn) MDDF_TARGET_AVX2 {
                             Base::gather(drawn.data(), n_drawn, node.mask);
                             for (int64_t j = 0; j < n_drawn; ++j)
-                              constant[j] = !try_column(
-                                  drawn[j], Base::gathered(j, drawn[j]), node.mask, best);
+                              constant[j] = !try_column(drawn[j], Base::gathered(j, drawn[j]),
+                                                        node.mask, best);
                           });
     if (best.column < 0) return 0;
     const uint8_t* codes = Base::read(best.column, node.mask).codes;
@@ -149,9 +149,8 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
       sorted_in_[column] = n_subtrees_;
     }
     const uint64_t places = sorted.places(mask);
-    return data_.bins.categorical[column]
-               ? search_.try_categories(column, sorted, places, best)
-               : search_.try_thresholds(column, sorted, places, best);
+    return data_.bins.categorical[column] ? search_.try_categories(column, sorted, places, best)
+                                          : search_.try_thresholds(column, sorted, places, best);
   }
 
   const RowSample* samples_ = nullptr;

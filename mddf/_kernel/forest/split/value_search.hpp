@@ -15,6 +15,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,7 @@
 #include "forest/split/bounds.hpp"
 #include "forest/split/node_values.hpp"
 #include "forest/split/split.hpp"
+#include "forest/split/threshold_sweep.hpp"
 
 namespace mddf {
 
@@ -39,7 +41,12 @@ class ValueSearch {
   static constexpr bool kMedians = false;  // leaves hold means
 
   ValueSearch(const TrainingData& data, const GrowOptions& options, const Node& node)
-      : data_(data), options_(options), node_(node), left_(node.stride()), mean_(node.stride()) {
+      : sweeps_(kSweeps && options.wide() && !options.limits_leaves()),
+        data_(data),
+        options_(options),
+        node_(node),
+        left_(node.stride()),
+        mean_(node.stride()) {
     sums_.resize(kAtOnce * 256 * node.stride());
     rows_.resize(kAtOnce * 256);
   }
@@ -53,6 +60,9 @@ class ValueSearch {
     samples_ = samples;
     n_ = n;
     weight_ = static_cast<double>(node_.total()[0]);
+#ifdef MDDF_AVX2
+    if constexpr (kSweeps) sweep_.begin(node_.total()[0], node_.total()[1]);
+#endif
     for (int j = 1; j <= node_.n_outputs(); ++j)
       mean_[j] = static_cast<double>(node_.total()[j]) / weight_;
     if constexpr (kLoss != Loss::kSquaredError) {
@@ -72,6 +82,17 @@ class ValueSearch {
     if (width == 2) fill<2>(columns);
     if (width == 1) fill<1>(columns);
     for (int c = 0; c < width; ++c) {
+#ifdef MDDF_AVX2
+      if constexpr (kSweeps) {
+        if (sweeps_) {
+          find_present(c, data_.bins.count(columns[c]));
+          if (!data_.bins.categorical[columns[c]]) {
+            constant[c] = !sweep_thresholds(columns[c], c, best);
+            continue;
+          }
+        }
+      }
+#endif
       gather_groups(c);
       constant[c] = n_groups_ + has_missing_ < 2;
       if (!constant[c]) {
@@ -141,6 +162,51 @@ class ValueSearch {
   }
 
  private:
+#ifdef MDDF_AVX2
+  static constexpr bool kSweeps = kOne && kLoss == Loss::kSquaredError;
+
+  // Finds the bins of the c-th column that have a weight.
+  MDDF_TARGET_AVX2 void find_present(int c, int n_bins) {
+    const int64_t* cells = sums_.data() + c * 512;
+    CodeSet& present = present_[c];
+    present = CodeSet{};
+    for (int code = 0; code < n_bins; code += 4) {
+      const auto load = [&](int of) MDDF_TARGET_AVX2 {
+        return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(cells + 2 * (code + of)));
+      };
+      // Weights of the bins 0, 2, 1, 3.
+      const __m256i weights = _mm256_unpacklo_epi64(load(0), load(2));
+      const __m256i in_order = _mm256_permute4x64_epi64(weights, 0b11011000);
+      const int absent = _mm256_movemask_pd(
+          _mm256_castsi256_pd(_mm256_cmpeq_epi64(in_order, _mm256_setzero_si256())));
+      present.words[code / 64] |= static_cast<uint64_t>(~absent & 15) << code % 64;
+    }
+    if (cells[2 * kMissing]) present.insert(kMissing);
+  }
+
+  // Searches the thresholds of the c-th column, and sets its sums to 0 for the next column. Returns
+  // false if the column is constant.
+  MDDF_TARGET_AVX2 bool sweep_thresholds(int32_t column, int c, Split& best) {
+    int64_t* cells = sums_.data() + c * 512;
+    const CodeSet present = present_[c];
+    sweep_.take_places([&](auto add) MDDF_INLINED {
+      for (int word = 0; word < 4; ++word)
+        for (uint64_t rest = present.words[word]; rest; rest &= rest - 1) {
+          const int code = 64 * word + lowest_bit(rest);
+          add(code, cells[2 * code], cells[2 * code + 1]);
+          cells[2 * code] = cells[2 * code + 1] = 0;
+        }
+    });
+    return sweep_.try_thresholds(column, best);
+  }
+
+  ThresholdSweep<kSweeps ? 256 : 4> sweep_;
+#else
+  static constexpr bool kSweeps = false;
+#endif
+  // Whether thresholds are searched by vectors.
+  const bool sweeps_;
+
   struct Group {
     int code, at;  // `at` is the position of its sums
     int64_t rows;
@@ -159,14 +225,18 @@ class ValueSearch {
       sums[c] = sums_.data() + c * 256 * stride;
       present_[c] = CodeSet{};
     }
-    for (int64_t i = 0; i < n_; ++i) {
-      const int64_t at = samples_[i].row * step;
-      for (int c = 0; c < kColumns; ++c) {
-        const uint8_t code = codes[c][at];
-        present_[c].insert(code);
-        Node::add(sums[c] + code * stride, node_.cell(i), stride);
+    const auto add = [&](auto notes_present) MDDF_INLINED {
+      for (int64_t i = 0; i < n_; ++i) {
+        const int64_t at = samples_[i].row * step;
+        for (int c = 0; c < kColumns; ++c) {
+          const uint8_t code = codes[c][at];
+          if constexpr (notes_present) present_[c].insert(code);
+          Node::add(sums[c] + code * stride, node_.cell(i), stride);
+        }
       }
-    }
+    };
+    if (sweeps_) return add(std::false_type{});
+    add(std::true_type{});
     if (!options_.limits_leaves()) return;
     for (int64_t i = 0; i < n_; ++i)
       for (int c = 0; c < kColumns; ++c) ++rows_[c * 256 + codes[c][samples_[i].row * step]];
