@@ -63,7 +63,7 @@ struct SortedColumn {
 class SmallSearch {
  public:
   // Begins a node with these sums. set_sample() has set its samples.
-  void begin(int64_t weight, int64_t part) { sweep_.begin(weight, part); }
+  void begin(int64_t weight, int64_t part) { split_ = TargetSplit(weight, part); }
   void set_sample(int i, int64_t weight, int64_t part) {
     weight_[i] = weight;
     part_[i] = part;
@@ -74,14 +74,22 @@ class SmallSearch {
   MDDF_TARGET_AVX2 bool try_thresholds(int32_t column, const SortedColumn& sorted, uint64_t places,
                                        Split& best) {
     if (sorted.is_constant(places)) return false;
-    sweep_.take_places([&](auto add) MDDF_INLINED {
-      for (uint64_t rest = places; rest; rest &= rest - 1) {
-        const int place = lowest_bit(rest);
-        const int i = sorted.sample[place];
-        add(sorted.code[place], weight_[i], part_[i]);
-      }
-    });
-    return sweep_.try_thresholds(column, best);
+    if (sorted.last_code(places) != kMissing) {
+      search(column, sorted, places, 0, 0, best);
+      return true;
+    }
+    if (search(column, sorted, places, 0, 0, best)) best.saw_missing = true;
+    uint64_t present = places;
+    int64_t weight = 0, part = 0;
+    while (sorted.last_code(present) == kMissing) {
+      const int place = bit_width(present) - 1;
+      weight += weight_[sorted.sample[place]];
+      part += part_[sorted.sample[place]];
+      present ^= uint64_t{1} << place;
+    }
+    if (search(column, sorted, present, weight, part, best))
+      best.saw_missing = best.missing_left = true;
+    return true;
   }
 
   // Does the same for the sets of the categories with the lowest means.
@@ -106,7 +114,7 @@ class SmallSearch {
     for (int g = 0; g + 1 < n; ++g) {
       weight += categories[g].weight;
       part += categories[g].part;
-      if (!sweep_.split().improve(weight, part, best.score)) continue;
+      if (!split_.improve(weight, part, true, best.score)) continue;
       const double score = best.score;
       best = Split{};
       best.score = score;
@@ -129,7 +137,33 @@ class SmallSearch {
     }
   };
 
-  ThresholdSweep<kSmall> sweep_;
+  // Replaces `best` if a threshold between two of these places is better. `weight` and `part` are
+  // sums that are on the left of all thresholds. Returns whether `best` was replaced.
+  MDDF_TARGET_AVX2 MDDF_INLINE bool search(int32_t column, const SortedColumn& sorted,
+                                           uint64_t places, int64_t weight, int64_t part,
+                                           Split& best) const {
+    double score = best.score;
+    int code = sorted.code[lowest_bit(places)], threshold = -1, first_right = 0;
+    while (true) {
+      const int i = sorted.sample[lowest_bit(places)];
+      weight += weight_[i];
+      part += part_[i];
+      places &= places - 1;
+      if (!places) break;
+      const int next = sorted.code[lowest_bit(places)];
+      if (split_.improve(weight, part, code != next, score)) threshold = code, first_right = next;
+      code = next;
+    }
+    if (threshold < 0) return false;
+    best.score = score;
+    best.column = column;
+    best.categorical = best.saw_missing = best.missing_left = false;
+    best.threshold = threshold;
+    best.first_right = first_right;
+    return true;
+  }
+
+  TargetSplit split_;
   std::array<int64_t, kSmall> weight_{}, part_{};  // by sample
 };
 

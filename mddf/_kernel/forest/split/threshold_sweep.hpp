@@ -23,13 +23,13 @@ class TargetSplit {
       : weight_(static_cast<double>(weight)), mean_(static_cast<double>(part) / weight_) {}
 
   // Raises `best` to the score of a split with these sums on the left. Returns false if the score
-  // is not higher.
-  bool improve(int64_t weight, int64_t part, double& best) const {
+  // is not higher, or the split is not allowed.
+  bool improve(int64_t weight, int64_t part, bool allowed, double& best) const {
     const double left = static_cast<double>(weight);
     const double denominator = left * (weight_ - left);
     const double distance = static_cast<double>(part) - mean_ * left;
     const double squares = distance * distance;
-    if (!(squares > best * denominator)) return false;
+    if (!(allowed & (squares > best * denominator))) return false;
     const double score = squares / denominator;
     if (!(score > best)) return false;
     best = score;
@@ -118,7 +118,7 @@ class ThresholdSweep {
                   << i;
       for (uint64_t rest = better & ends_of_codes(first); rest; rest &= rest - 1) {
         const int i = first + lowest_bit(rest);
-        if (!split_.improve(weights_[i], parts_[i], best.score)) continue;
+        if (!split_.improve(weights_[i], parts_[i], true, best.score)) continue;
         best.column = column;
         best.categorical = false;
         best.saw_missing = saw_missing;
