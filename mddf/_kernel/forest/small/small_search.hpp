@@ -62,11 +62,30 @@ struct SortedColumn {
 // Searches the splits of a node.
 class SmallSearch {
  public:
-  // Begins a node with these sums. set_sample() has set its samples.
-  void begin(int64_t weight, int64_t part) { split_ = TargetSplit(weight, part); }
+  // Begins a node with these sums. set_sample() has set its samples. `factor` is the factor of
+  // squared sums; see NodeValues.
+  void begin(double weight, int64_t part, double factor) {
+    split_ = TargetSplit(weight, part);
+    weight_of_node_ = weight;
+    factor_ = factor;
+  }
+  // The decrease of the squared error by a split with this score.
+  double gain(double score) const { return weight_of_node_ * score * factor_; }
   void set_sample(int i, int64_t weight, int64_t part) {
     weight_[i] = weight;
     part_[i] = part;
+  }
+
+  // Does what try_thresholds() does for a node of two samples, without missing values.
+  bool try_pair(int32_t column, int a, int code_a, int b, int code_b, Split& best) const {
+    if (code_a == code_b) return false;
+    const int left = code_a < code_b ? a : b;
+    if (!split_.improve(weight_[left], part_[left], true, best.score)) return true;
+    best.column = column;
+    best.categorical = best.saw_missing = best.missing_left = false;
+    best.threshold = std::min(code_a, code_b);
+    best.first_right = std::max(code_a, code_b);
+    return true;
   }
 
   // Replaces `best` if this column has a better threshold. Its samples are in these places. Returns
@@ -164,6 +183,7 @@ class SmallSearch {
   }
 
   TargetSplit split_;
+  double weight_of_node_ = 0, factor_ = 0;
   std::array<int64_t, kSmall> weight_{}, part_{};  // by sample
 };
 

@@ -63,8 +63,7 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
   MDDF_TARGET_AVX2 int64_t on_split(const Node& node, const Split& split, uint64_t right) {
     if (!writer_.wants_importances()) return 0;
     if (!options_.random_thresholds) {
-      writer_.gain(split.column,
-                   static_cast<double>(leaf_.total()[0]) * split.score * leaf_.factor(0));
+      writer_.gain(split.column, search_.gain(split.score));
       return 0;
     }
     const uint64_t left = node.mask & ~right;
@@ -97,26 +96,39 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
   }
 
   MDDF_TARGET_AVX2 void mixed_leaf(const Node& node) {
-    load_members(node.mask);
+    std::array<RowSample, kSmall> members;
+    int n = 0;
+    for (uint64_t rest = node.mask; rest; rest &= rest - 1)
+      members[n++] = samples_[lowest_bit(rest)];
+    leaf_.load_targets(members.data(), n);
     writer_.mean_leaf(node.index, leaf_, static_cast<double>(weight_of(node.mask)));
   }
 
-  // Loads the targets of some samples into leaf_.
-  void load_members(uint64_t mask) {
-    int n = 0;
-    for (; mask; mask &= mask - 1) members_[n++] = samples_[lowest_bit(mask)];
-    leaf_.load_targets(members_.data(), n);
+  // Does what NodeValues::fill() does for the samples of a node.
+  MDDF_TARGET_AVX2 void begin_search(uint64_t mask) {
+    int64_t least = INT64_MAX, most = INT64_MIN;
+    for (uint64_t rest = mask; rest; rest &= rest - 1) {
+      least = std::min(least, node_.value(lowest_bit(rest)));
+      most = std::max(most, node_.value(lowest_bit(rest)));
+    }
+    const double weight = weight_of(mask);
+    const bool all_ones = weight == static_cast<double>(_mm_popcnt_u64(mask));
+    const int shift = node_.shift_for(most - least, bit_width(static_cast<uint64_t>(weight)));
+    int64_t sum = 0;
+    for (; mask; mask &= mask - 1) {
+      const int i = lowest_bit(mask);
+      const auto distance = static_cast<uint64_t>(node_.value(i) - least);
+      const int64_t part = node_.weighted(distance, samples_[i].weight, shift, all_ones);
+      search_.set_sample(i, samples_[i].weight, part);
+      sum += part;
+    }
+    search_.begin(weight, sum, node_.factor_for(0, shift));
   }
 
   // Finds the best threshold or category set of randomly drawn columns. Returns the samples that go
   // to the right.
   MDDF_TARGET_AVX2 uint64_t find_best_split(const Node& node, Random& random, Split& best) {
-    load_members(node.mask);
-    leaf_.fill();
-    search_.begin(leaf_.total()[0], leaf_.total()[1]);
-    int n = 0;
-    for (uint64_t rest = node.mask; rest; rest &= rest - 1, ++n)
-      search_.set_sample(lowest_bit(rest), members_[n].weight, leaf_.cell(n)[1]);
+    begin_search(node.mask);
     std::array<int32_t, kSmall> drawn;
     std::array<uint8_t, kSmall> constant;
     pool_.draw_candidates(random, node.n_constant, options_.max_features, kSmall, drawn.data(),
@@ -140,6 +152,11 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
   // Replaces `best` if the column has a better split. Returns false if it is constant.
   MDDF_TARGET_AVX2 bool try_column(int32_t column, const uint8_t* codes, uint64_t mask,
                                    Split& best) {
+    if (_mm_popcnt_u64(mask) == 2 && !data_.bins.categorical[column]) {
+      const int a = lowest_bit(mask), b = lowest_bit(mask & (mask - 1));
+      if (std::max(codes[a], codes[b]) != kMissing)
+        return search_.try_pair(column, a, codes[a], b, codes[b], best);
+    }
     const bool keeps_all = Base::keeps_all_columns();
     SortedColumn& sorted = sorted_[keeps_all ? column : 0];
     if (!keeps_all) {
@@ -154,8 +171,7 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
   }
 
   const RowSample* samples_ = nullptr;
-  NodeValues<true> node_, leaf_;  // the samples of the subtree; of a node in it
-  std::array<RowSample, kSmall> members_;
+  NodeValues<true> node_, leaf_;  // the samples of the subtree; of a leaf
   SmallSearch search_;
   std::vector<SortedColumn> sorted_;  // by column, or one in wide tables
   std::vector<uint64_t> sorted_in_;   // number of the subtree whose samples were sorted

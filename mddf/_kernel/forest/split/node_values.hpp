@@ -197,6 +197,15 @@ class NodeValues {
     to.push_back(static_cast<double>(value_[i]) * kUnit);
   }
 
+  // The low bits that parts lose, for targets in this range and a weight of so many bits; and the
+  // factor of the squared sums of an output then.
+  static int shift_for(int64_t range, int weight_bits) {
+    return std::max(0, bit_width(static_cast<uint64_t>(range)) + weight_bits - 62);
+  }
+  double factor_for(int j, int shift) const {
+    return target_.scale[j] * power_of_four(shift - ValueTarget::kBits);
+  }
+
   // Returns distance * weight / 2^shift, rounded down. all_ones (every weight is one) allows
   // simpler loops.
   static int64_t weighted(uint64_t distance, uint64_t weight, int shift, bool all_ones) {
@@ -236,9 +245,8 @@ class NodeValues {
   static double power_of_four_up(int n) { return static_cast<double>(uint64_t{1} << (2 * n)); }
 
   void choose_shift(int j, int weight_bits) {
-    const int range_bits = bit_width(static_cast<uint64_t>(max_target_[j] - min_target_[j]));
-    shift_[j] = std::max(0, range_bits + weight_bits - 62);
-    factor_[j] = target_.scale[j] * power_of_four(shift_[j] - ValueTarget::kBits);
+    shift_[j] = shift_for(max_target_[j] - min_target_[j], weight_bits);
+    factor_[j] = factor_for(j, shift_[j]);
     power_[j] = static_cast<double>(uint64_t{1} << shift_[j]);
     total_[1 + j] = 0;
   }

@@ -19,8 +19,8 @@ namespace mddf {
 class TargetSplit {
  public:
   TargetSplit() = default;
-  TargetSplit(int64_t weight, int64_t part)
-      : weight_(static_cast<double>(weight)), mean_(static_cast<double>(part) / weight_) {}
+  TargetSplit(double weight, int64_t part)
+      : weight_(weight), mean_(static_cast<double>(part) / weight) {}
 
   // Raises `best` to the score of a split with these sums on the left. Returns false if the score
   // is not higher, or the split is not allowed.
@@ -70,7 +70,7 @@ class ThresholdSweep {
  public:
   // Begins a node with these sums.
   void begin(int64_t weight, int64_t part) {
-    split_ = TargetSplit(weight, part);
+    split_ = TargetSplit(static_cast<double>(weight), part);
     total_weight_ = weight;
     total_part_ = part;
   }
