@@ -112,6 +112,9 @@ Float64Array4dInOrder = Annotated[
     NDArray[numpy.float64], dict(shape=(None, None, None, None), order="C", device="cpu")
 ]
 Int8Table = Annotated[NDArray[numpy.int8], dict(shape=(None, None))]
+ReadInt8TableInOrder = Annotated[
+    NDArray[numpy.int8], dict(shape=(None, None), order="C", device="cpu", writable=False)
+]
 
 class Cancelled(RuntimeError):
     pass
@@ -911,7 +914,7 @@ def add_shapley_values(
 ) -> None: ...
 
 class RankedFeatures:
-    def __init__(self, x: Annotated[NDArray, dict(device="cpu", writable=False)]) -> None: ...
+    def __init__(self, x: ReadFloat64TableInOrder) -> None: ...
     @property
     def n_rows(self) -> int: ...
     @property
@@ -920,40 +923,58 @@ class RankedFeatures:
     def code_bytes(self) -> int: ...
     def search(
         self,
-        signed_weight: Annotated[NDArray, dict(device="cpu", writable=False)],
-        penalty: Annotated[NDArray, dict(device="cpu", writable=False)],
+        signed_weight: ReadFloat64sInOrder,
+        penalty: ReadFloat64sInOrder,
         scale: float,
         max_depth: int,
         mode: str,
     ) -> tuple: ...
 
 def tree_labels(
-    x: Annotated[NDArray, dict(device="cpu", writable=False)],
-    feature: Annotated[NDArray, dict(device="cpu", writable=False)],
-    threshold: Annotated[NDArray, dict(device="cpu", writable=False)],
-    left: Annotated[NDArray, dict(device="cpu", writable=False)],
-    right: Annotated[NDArray, dict(device="cpu", writable=False)],
-    label: Annotated[NDArray, dict(device="cpu", writable=False)],
-    start: Annotated[NDArray, dict(device="cpu", writable=False)],
+    x: ReadFloat64TableInOrder,
+    feature: ReadInt32sInOrder,
+    threshold: ReadFloat64sInOrder,
+    left: ReadInt32sInOrder,
+    right: ReadInt32sInOrder,
+    label: ReadInt8sInOrder,
+    start: ReadInt64sInOrder,
 ) -> Int8Table: ...
 def tree_votes(
-    x: Annotated[NDArray, dict(device="cpu", writable=False)],
-    weight: Annotated[NDArray, dict(device="cpu", writable=False)],
-    feature: Annotated[NDArray, dict(device="cpu", writable=False)],
-    threshold: Annotated[NDArray, dict(device="cpu", writable=False)],
-    left: Annotated[NDArray, dict(device="cpu", writable=False)],
-    right: Annotated[NDArray, dict(device="cpu", writable=False)],
-    label: Annotated[NDArray, dict(device="cpu", writable=False)],
-    start: Annotated[NDArray, dict(device="cpu", writable=False)],
+    x: ReadFloat64TableInOrder,
+    weight: ReadFloat64sInOrder,
+    feature: ReadInt32sInOrder,
+    threshold: ReadFloat64sInOrder,
+    left: ReadInt32sInOrder,
+    right: ReadInt32sInOrder,
+    label: ReadInt8sInOrder,
+    start: ReadInt64sInOrder,
 ) -> Float64s: ...
+@overload
 def learner_edges(
-    values: Annotated[NDArray, dict(device="cpu", writable=False)],
-    signed_weight: Annotated[NDArray, dict(device="cpu", writable=False)],
+    values: ReadInt8TableInOrder, signed_weight: ReadFloat64sInOrder
 ) -> Float64s: ...
+@overload
+def learner_edges(
+    values: ReadFloat64TableInOrder, signed_weight: ReadFloat64sInOrder
+) -> Float64s: ...
+@overload
 def quadboost_path(
-    values: Annotated[NDArray, dict(device="cpu", writable=False)],
-    y: Annotated[NDArray, dict(device="cpu", writable=False)],
-    weight: Annotated[NDArray, dict(device="cpu", writable=False)],
+    values: ReadInt8TableInOrder,
+    y: ReadFloat64sInOrder,
+    weight: ReadFloat64sInOrder,
+    penalty: str,
+    lambda_: float,
+    alpha_max: float,
+    n_rounds: int,
+    tolerance: float,
+    progress: Callable,
+    wide_vectors: bool = True,
+) -> tuple: ...
+@overload
+def quadboost_path(
+    values: ReadFloat64TableInOrder,
+    y: ReadFloat64sInOrder,
+    weight: ReadFloat64sInOrder,
     penalty: str,
     lambda_: float,
     alpha_max: float,
@@ -963,9 +984,9 @@ def quadboost_path(
     wide_vectors: bool = True,
 ) -> tuple: ...
 def adaboost_path(
-    values: Annotated[NDArray, dict(device="cpu", writable=False)],
-    y: Annotated[NDArray, dict(device="cpu", writable=False)],
-    weight: Annotated[NDArray, dict(device="cpu", writable=False)],
+    values: ReadInt8TableInOrder,
+    y: ReadFloat64sInOrder,
+    weight: ReadFloat64sInOrder,
     n_rounds: int,
     least_error: float,
     progress: Callable,

@@ -180,13 +180,10 @@ SPLIT = [np.array(a, dtype=t) for a, t in [([0, -1, -1], "i4"), ([0, 0, 0], "f8"
 
 def test_refusals():
     for call, message in [
-        (lambda: _core.RankedFeatures(X2[:, 0]), "2 dimension.s.; got float64 of 1 dim"),
-        (lambda: _core.RankedFeatures(X2.astype("f4")), "got float32 of 2 dimension"),
-        (lambda: _core.RankedFeatures(np.zeros((4, 6))[:, ::2]), "got one with gaps"),
         (lambda: _core.RankedFeatures(X2 * np.nan), "x must be finite"),
         (lambda: _core.RankedFeatures(np.zeros((0, 2))), "at least one row"),
         (lambda: TreeSearch(X2, 1).best(G4[:3]), "signed_weight must have length 4, got 3"),
-        (lambda: TreeSearch(X2, 1).best(G4 * np.inf), "signed_weight must be finite"),
+        (lambda: TreeSearch(X2, 1).best(G4 * np.inf), "signed_weight: expected finite"),
         (lambda: TreeSearch(X2, 1, "deep").best(G4), "mode must be .* got 'deep'"),
         (lambda: TreeSearch(X2, 0).best(G4), "max_depth must be at least 1, got 0"),
         (lambda: TreeSearch(X2, 1, penalty=np.empty(0)).best(G4), "penalty must have at least"),
@@ -204,12 +201,16 @@ def test_refusals():
         ),
         (lambda: _core.tree_votes(X2, np.zeros(2), *TREE), "weight must have length 1, got 2"),
         (lambda: _core.learner_edges(X2, G4), "signed_weight must have length 2, got 4"),
-        (
-            lambda: _core.learner_edges(X2.astype("i4"), G4),
-            "values must be a C-contiguous float64",
-        ),
     ]:
         with pytest.raises(ValueError, match=message):
+            call()
+    for call in [
+        lambda: _core.RankedFeatures(X2[:, 0]),
+        lambda: _core.RankedFeatures(X2.astype("f4")),
+        lambda: _core.RankedFeatures(np.zeros((4, 6))[:, ::2]),
+        lambda: _core.learner_edges(X2.astype("i4"), G4),
+    ]:
+        with pytest.raises(TypeError, match="incompatible function arguments"):
             call()
 
 
@@ -223,9 +224,9 @@ def test_path_refusals():
         ({"lambda_": -1.0}, "lambda_ must be"),
         ({"alpha_max": 0.0}, "alpha_max must be"),
         ({"n_rounds": -1}, "n_rounds must be"),
-        ({"weight": G4 - 0.25}, "weight must be positive"),
+        ({"weight": G4 - 0.25}, "weight: expected positive"),
         ({"y": y[:2]}, "y must have length 4"),
-        ({"values": np.full((2, 4), np.nan)}, "values must be finite"),
+        ({"values": np.full((2, 4), np.nan)}, "values: expected finite"),
     ]:
         with pytest.raises(ValueError, match=message):
             _core.quadboost_path(**{**quad, **change})
@@ -233,7 +234,7 @@ def test_path_refusals():
     ada["progress"] = abs
     for change, message in [
         ({"values": values * 0}, "values must be -1 or"),
-        ({"y": y * 2}, "y must be -1 or"),
+        ({"y": y * 2}, "y: expected -1 or"),
         ({"least_error": 0.5}, "least_error must lie"),
         ({"values": values[:0]}, "at least one row"),
     ]:

@@ -6,6 +6,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -69,6 +70,14 @@ void check_each(const char* name, const In<T, 1>& values, const char* expected, 
   for (size_t i = 0; i < values.shape(0); ++i)
     if (!allowed(values.data()[i]))
       refuse(std::string(name) + ": expected " + expected + ", got " +
+             std::to_string(values.data()[i]) + " at position " + std::to_string(i));
+}
+
+template <class Array>
+void check_finite(const char* name, const Array& values) {
+  for (size_t i = 0; i < values.size(); ++i)
+    if (!std::isfinite(values.data()[i]))
+      refuse(std::string(name) + ": expected finite numbers, got " +
              std::to_string(values.data()[i]) + " at position " + std::to_string(i));
 }
 

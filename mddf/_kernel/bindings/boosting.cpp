@@ -12,7 +12,7 @@
 #include "baselines/ranked.hpp"
 #include "baselines/search.hpp"
 #include "baselines/vote.hpp"
-#include "bindings/boosting_arrays.hpp"
+#include "bindings/arrays.hpp"
 #include "bindings/call.hpp"
 
 namespace mddf::boosting {
@@ -31,8 +31,7 @@ auto column(const std::vector<Node>& nodes, Get get) {
   return to_numpy(std::move(values));
 }
 
-std::unique_ptr<RankedFeatures> rank_features(const Given& x_given) {
-  const Array<double, 2> x(x_given, "x");
+std::unique_ptr<RankedFeatures> rank_features(In<double, 2> x) {
   check(x.shape(0) > 0 && x.shape(1) > 0, "x must have at least one row and one column");
   check(x.shape(0) < 0xffffffffULL && x.shape(1) < 0x7fffffffULL,
         "x must have fewer than 2**32 - 1 rows and 2**31 - 1 columns");
@@ -52,15 +51,13 @@ SearchMode mode_named(const std::string& name) {
   return SearchMode::stumps;
 }
 
-nb::tuple search(const RankedFeatures& features, const Given& signed_weight_given,
-                 const Given& penalty_given, double scale, int max_depth, const std::string& mode) {
-  const Array<double, 1> signed_weight(signed_weight_given, "signed_weight");
-  const Array<double, 1> penalty(penalty_given, "penalty");
+nb::tuple search(const RankedFeatures& features, In<double, 1> signed_weight, In<double, 1> penalty,
+                 double scale, int max_depth, const std::string& mode) {
   const SearchMode search_mode = mode_named(mode);
   check_length("signed_weight", signed_weight.size(), features.n_rows());
-  require_finite(signed_weight, "signed_weight");
+  check_finite("signed_weight", signed_weight);
   check(penalty.size() > 0, "penalty must have at least one entry");
-  require_finite(penalty, "penalty");
+  check_finite("penalty", penalty);
   check(std::isfinite(scale) && scale >= 0.0,
         "scale must be finite and >= 0, got " + std::to_string(scale));
   check(max_depth >= 1, "max_depth must be at least 1, got " + std::to_string(max_depth));
@@ -70,59 +67,47 @@ nb::tuple search(const RankedFeatures& features, const Given& signed_weight_give
                        interrupt);
   });
   const auto& nodes = result.nodes;
-  return nb::make_tuple(column<std::int32_t>(nodes, [](const TreeNode& n) { return n.feature; }),
+  return nb::make_tuple(column<int32_t>(nodes, [](const TreeNode& n) { return n.feature; }),
                         column<double>(nodes, [](const TreeNode& n) { return n.threshold; }),
-                        column<std::int32_t>(nodes, [](const TreeNode& n) { return n.left; }),
-                        column<std::int32_t>(nodes, [](const TreeNode& n) { return n.right; }),
-                        column<std::int8_t>(nodes, [](const TreeNode& n) { return n.label; }),
+                        column<int32_t>(nodes, [](const TreeNode& n) { return n.left; }),
+                        column<int32_t>(nodes, [](const TreeNode& n) { return n.right; }),
+                        column<int8_t>(nodes, [](const TreeNode& n) { return n.label; }),
                         column<double>(nodes, [](const TreeNode& n) { return n.gain; }),
                         to_numpy(std::move(result.prediction)), result.edge);
 }
 
-// Arrays of the trees of an ensemble, in the order of the arguments from Python.
-struct TreeArguments {
-  Array<std::int32_t, 1> feature;
-  Array<double, 1> threshold;
-  Array<std::int32_t, 1> left, right;
-  Array<std::int8_t, 1> label;
-  Array<std::int64_t, 1> start;
+// The trees of an ensemble, checked for rows with n_features columns.
+FlatTrees checked_trees(size_t n_features, const In<int32_t, 1>& feature,
+                        const In<double, 1>& threshold, const In<int32_t, 1>& left,
+                        const In<int32_t, 1>& right, const In<int8_t, 1>& label,
+                        const In<int64_t, 1>& start) {
+  const size_t n_nodes = feature.size();
+  check_length("threshold", threshold.size(), n_nodes);
+  check_length("left", left.size(), n_nodes);
+  check_length("right", right.size(), n_nodes);
+  check_length("label", label.size(), n_nodes);
+  check(start.size() > 0, "start must have at least one entry");
+  const FlatTrees trees{feature.data(), threshold.data(), left.data(),      right.data(),
+                        label.data(),   start.data(),     start.size() - 1, n_nodes};
+  if (const char* problem = trees.problem(n_features)) refuse(problem);
+  return trees;
+}
 
-  FlatTrees checked(std::size_t n_features) const {
-    const std::size_t n_nodes = feature.size();
-    check_length("threshold", threshold.size(), n_nodes);
-    check_length("left", left.size(), n_nodes);
-    check_length("right", right.size(), n_nodes);
-    check_length("label", label.size(), n_nodes);
-    check(start.size() > 0, "start must have at least one entry");
-    const FlatTrees trees{feature.data(), threshold.data(), left.data(),      right.data(),
-                          label.data(),   start.data(),     start.size() - 1, n_nodes};
-    const char* problem = trees.problem(n_features);
-    check(problem == nullptr, problem == nullptr ? "" : problem);
-    return trees;
-  }
-};
-
-auto predict_labels(const Given& x_given, const Given& feature, const Given& threshold,
-                    const Given& left, const Given& right, const Given& label, const Given& start) {
-  const Array<double, 2> x(x_given, "x");
-  const TreeArguments arguments{{feature, "feature"}, {threshold, "threshold"}, {left, "left"},
-                                {right, "right"},     {label, "label"},         {start, "start"}};
-  const FlatTrees trees = arguments.checked(x.shape(1));
-  std::vector<std::int8_t> labels(trees.n_trees * x.shape(0));
+auto predict_labels(In<double, 2> x, In<int32_t, 1> feature, In<double, 1> threshold,
+                    In<int32_t, 1> left, In<int32_t, 1> right, In<int8_t, 1> label,
+                    In<int64_t, 1> start) {
+  const FlatTrees trees = checked_trees(x.shape(1), feature, threshold, left, right, label, start);
+  std::vector<int8_t> labels(trees.n_trees * x.shape(0));
   without_gil(nullptr, [&](Interrupt& interrupt) {
     tree_labels(trees, x.data(), x.shape(0), x.shape(1), labels.data(), interrupt);
   });
-  return to_numpy<std::int8_t, 2>(std::move(labels), {trees.n_trees, x.shape(0)});
+  return to_numpy<int8_t, 2>(std::move(labels), {trees.n_trees, x.shape(0)});
 }
 
-auto predict_votes(const Given& x_given, const Given& weight_given, const Given& feature,
-                   const Given& threshold, const Given& left, const Given& right,
-                   const Given& label, const Given& start) {
-  const Array<double, 2> x(x_given, "x");
-  const Array<double, 1> weight(weight_given, "weight");
-  const TreeArguments arguments{{feature, "feature"}, {threshold, "threshold"}, {left, "left"},
-                                {right, "right"},     {label, "label"},         {start, "start"}};
-  const FlatTrees trees = arguments.checked(x.shape(1));
+auto predict_votes(In<double, 2> x, In<double, 1> weight, In<int32_t, 1> feature,
+                   In<double, 1> threshold, In<int32_t, 1> left, In<int32_t, 1> right,
+                   In<int8_t, 1> label, In<int64_t, 1> start) {
+  const FlatTrees trees = checked_trees(x.shape(1), feature, threshold, left, right, label, start);
   check_length("weight", weight.size(), trees.n_trees);
   std::vector<double> votes(x.shape(0));
   without_gil(nullptr, [&](Interrupt& interrupt) {
@@ -145,13 +130,14 @@ Raises
 ------
 ValueError
     If x is empty, not finite, or of another dtype, number of dimensions or layout.)")
-      .def(nb::new_(&rank_features), "x"_a)
+      .def(nb::new_(&rank_features), "x"_a.noconvert())
       .def_prop_ro("n_rows", &RankedFeatures::n_rows, "Number of rows.")
       .def_prop_ro("n_features", &RankedFeatures::n_features, "Number of columns.")
       .def_prop_ro(
           "code_bytes", &RankedFeatures::code_bytes,
           R"(Bytes of a rank: 1 up to 256 distinct values per feature, 2 up to 65536, else 4.)")
-      .def("search", &search, "signed_weight"_a, "penalty"_a, "scale"_a, "max_depth"_a, "mode"_a,
+      .def("search", &search, "signed_weight"_a.noconvert(), "penalty"_a.noconvert(), "scale"_a,
+           "max_depth"_a, "mode"_a,
            R"(Find the tree with labels in {-1, +1} that maximises edge / 2 - scale * penalty[size].
 
 Parameters
@@ -182,8 +168,9 @@ edge : float
 }
 
 void bind_trees(nb::module_& m) {
-  m.def("tree_labels", &predict_labels, "x"_a, "feature"_a, "threshold"_a, "left"_a, "right"_a,
-        "label"_a, "start"_a, R"(Predict labels of rows by each tree.
+  m.def("tree_labels", &predict_labels, "x"_a.noconvert(), "feature"_a.noconvert(),
+        "threshold"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
+        "label"_a.noconvert(), "start"_a.noconvert(), R"(Predict labels of rows by each tree.
 
 Parameters
 ----------
@@ -199,8 +186,9 @@ Returns
 -------
 int8 array of shape (n_trees, n_rows)
     The labels.)");
-  m.def("tree_votes", &predict_votes, "x"_a, "weight"_a, "feature"_a, "threshold"_a, "left"_a,
-        "right"_a, "label"_a, "start"_a,
+  m.def("tree_votes", &predict_votes, "x"_a.noconvert(), "weight"_a.noconvert(),
+        "feature"_a.noconvert(), "threshold"_a.noconvert(), "left"_a.noconvert(),
+        "right"_a.noconvert(), "label"_a.noconvert(), "start"_a.noconvert(),
         R"(Compute the weighted sum of the labels predicted by trees.
 
 Parameters

@@ -10,7 +10,7 @@
 
 #include "baselines/paths.hpp"
 #include "baselines/vote.hpp"
-#include "bindings/boosting_arrays.hpp"
+#include "bindings/arrays.hpp"
 #include "bindings/call.hpp"
 
 namespace mddf::boosting {
@@ -19,34 +19,24 @@ using namespace nb::literals;
 
 namespace {
 
-bool is_int8(const Given& values) { return values.dtype() == nb::dtype<std::int8_t>(); }
-
 template <class Value>
-std::vector<double> edges_of(const Given& values_given, const Given& signed_weight_given) {
-  const Array<Value, 2> values(values_given, "values");
-  const Array<double, 1> signed_weight(signed_weight_given, "signed_weight");
+Out<double, 1> edges_of_learners(In<Value, 2> values, In<double, 1> signed_weight) {
   check_length("signed_weight", signed_weight.size(), values.shape(1));
   std::vector<double> edges(values.shape(0));
   without_gil(nullptr, [&](Interrupt& interrupt) {
     learner_edges(values.data(), values.shape(0), values.shape(1), signed_weight.data(),
                   edges.data(), interrupt);
   });
-  return edges;
+  return to_numpy(std::move(edges));
 }
 
-auto edges_of_learners(const Given& values, const Given& signed_weight) {
-  return to_numpy(is_int8(values) ? edges_of<std::int8_t>(values, signed_weight)
-                                  : edges_of<double>(values, signed_weight));
-}
-
-void require_sample(std::size_t n_rows, const Array<double, 1>& y, const Array<double, 1>& weight) {
+void check_sample(size_t n_rows, const In<double, 1>& y, const In<double, 1>& weight) {
   check(n_rows > 0, "values must have at least one column");
   check_length("y", y.size(), n_rows);
   check_length("weight", weight.size(), n_rows);
-  require_finite(y, "y");
-  require_finite(weight, "weight");
-  check(std::all_of(weight.data(), weight.data() + n_rows, [](double w) { return w > 0.0; }),
-        "weight must be positive");
+  check_finite("y", y);
+  check_finite("weight", weight);
+  check_each("weight", weight, "positive numbers", [](double w) { return w > 0.0; });
 }
 
 nb::tuple path_to_python(BoostingPath&& path) {
@@ -57,7 +47,7 @@ nb::tuple path_to_python(BoostingPath&& path) {
 
 // Calls a Python function during a long run.
 Report report_to(const nb::callable& progress) {
-  return [&progress](std::size_t n_rounds) {
+  return [&progress](size_t n_rounds) {
     nb::gil_scoped_acquire acquire;
     progress(n_rounds);
   };
@@ -78,66 +68,50 @@ QuadPenalty penalty_named(const std::string& name) {
 }
 
 template <class Value>
-BoostingPath quadboost(const Given& values_given, const Given& y_given, const Given& weight_given,
-                       const QuadSettings& settings, const Report& report) {
-  const Array<Value, 2> values(values_given, "values");
-  const Array<double, 1> y(y_given, "y"), weight(weight_given, "weight");
-  require_sample(values.shape(1), y, weight);
-  if constexpr (!std::is_integral_v<Value>) {
-    require_finite(values, "values");
-  }
-  return without_gil(nullptr, [&](Interrupt& interrupt) {
-    return quadboost_path(values.data(), values.shape(0), values.shape(1), y.data(), weight.data(),
-                          settings, report, interrupt);
-  });
-}
-
-nb::tuple run_quadboost(const Given& values, const Given& y, const Given& weight,
+nb::tuple run_quadboost(In<Value, 2> values, In<double, 1> y, In<double, 1> weight,
                         const std::string& penalty, double lambda, double alpha_max,
-                        std::int64_t n_rounds, double tolerance, const nb::callable& progress,
+                        int64_t n_rounds, double tolerance, const nb::callable& progress,
                         bool wide_vectors) {
+  check_sample(values.shape(1), y, weight);
+  if constexpr (!std::is_integral_v<Value>) check_finite("values", values);
   check(lambda >= 0.0 && std::isfinite(lambda),
         "lambda_ must be finite and >= 0, got " + std::to_string(lambda));
   check(alpha_max > 0.0, "alpha_max must be > 0, got " + std::to_string(alpha_max));
   check(n_rounds >= 0, "n_rounds must be >= 0, got " + std::to_string(n_rounds));
   check(tolerance >= 0.0, "tolerance must be >= 0, got " + std::to_string(tolerance));
-  const QuadSettings settings{penalty_named(penalty),
-                              lambda,
-                              alpha_max,
-                              static_cast<std::size_t>(n_rounds),
-                              tolerance,
-                              wide_vectors};
+  const QuadSettings settings{penalty_named(penalty),        lambda,    alpha_max,
+                              static_cast<size_t>(n_rounds), tolerance, wide_vectors};
   const Report report = report_to(progress);
-  return path_to_python(is_int8(values)
-                            ? quadboost<std::int8_t>(values, y, weight, settings, report)
-                            : quadboost<double>(values, y, weight, settings, report));
+  return path_to_python(without_gil(nullptr, [&](Interrupt& interrupt) {
+    return quadboost_path(values.data(), values.shape(0), values.shape(1), y.data(), weight.data(),
+                          settings, report, interrupt);
+  }));
 }
 
-nb::tuple run_adaboost(const Given& values_given, const Given& y_given, const Given& weight_given,
-                       std::int64_t n_rounds, double least_error, const nb::callable& progress) {
-  const Array<std::int8_t, 2> values(values_given, "values");
-  const Array<double, 1> y(y_given, "y"), weight(weight_given, "weight");
-  require_sample(values.shape(1), y, weight);
+nb::tuple run_adaboost(In<int8_t, 2> values, In<double, 1> y, In<double, 1> weight,
+                       int64_t n_rounds, double least_error, const nb::callable& progress) {
+  check_sample(values.shape(1), y, weight);
   check(values.shape(0) > 0, "values must have at least one row");
   check(without_gil(nullptr,
                     [&](Interrupt& interrupt) {
                       return all_signs(values.data(), values.shape(0), values.shape(1), interrupt);
                     }),
         "values must be -1 or +1");
-  check(std::all_of(y.data(), y.data() + y.size(), [](double v) { return v == 1.0 || v == -1.0; }),
-        "y must be -1 or +1");
+  check_each("y", y, "-1 or +1", [](double v) { return v == 1.0 || v == -1.0; });
   check(n_rounds >= 0, "n_rounds must be >= 0, got " + std::to_string(n_rounds));
   check(least_error > 0.0 && least_error < 0.5,
         "least_error must lie in (0, 0.5), got " + std::to_string(least_error));
   const Report report = report_to(progress);
   return path_to_python(without_gil(nullptr, [&](Interrupt& interrupt) {
     return adaboost_path(values.data(), values.shape(0), values.shape(1), y.data(), weight.data(),
-                         static_cast<std::size_t>(n_rounds), least_error, report, interrupt);
+                         static_cast<size_t>(n_rounds), least_error, report, interrupt);
   }));
 }
 
+template <class Value>
 void bind_edges(nb::module_& m) {
-  m.def("learner_edges", &edges_of_learners, "values"_a, "signed_weight"_a,
+  m.def("learner_edges", &edges_of_learners<Value>, "values"_a.noconvert(),
+        "signed_weight"_a.noconvert(),
         R"(Inner products of the rows of `values`, shape (n_learners, n_rows), with `signed_weight`.
 
 Parameters
@@ -153,9 +127,11 @@ float64 array of shape (n_learners,)
     The edges.)");
 }
 
+template <class Value>
 void bind_quadboost(nb::module_& m) {
-  m.def("quadboost_path", &run_quadboost, "values"_a, "y"_a, "weight"_a, "penalty"_a, "lambda_"_a,
-        "alpha_max"_a, "n_rounds"_a, "tolerance"_a, "progress"_a, "wide_vectors"_a = true,
+  m.def("quadboost_path", &run_quadboost<Value>, "values"_a.noconvert(), "y"_a.noconvert(),
+        "weight"_a.noconvert(), "penalty"_a, "lambda_"_a, "alpha_max"_a, "n_rounds"_a,
+        "tolerance"_a, "progress"_a, "wide_vectors"_a = true,
         R"(Run QuadBoost: greedy coordinate descent on the weighted quadratic risk plus a penalty.
 
 Parameters
@@ -196,8 +172,8 @@ n_learners : int64 array of shape (n,)
 }
 
 void bind_adaboost(nb::module_& m) {
-  m.def("adaboost_path", &run_adaboost, "values"_a, "y"_a, "weight"_a, "n_rounds"_a,
-        "least_error"_a, "progress"_a,
+  m.def("adaboost_path", &run_adaboost, "values"_a.noconvert(), "y"_a.noconvert(),
+        "weight"_a.noconvert(), "n_rounds"_a, "least_error"_a, "progress"_a,
         R"(Run discrete AdaBoost over fixed learners; a negative edge takes the complement.
 
 Parameters
@@ -225,8 +201,10 @@ learner, step, objective, edge, n_learners
 }  // namespace
 
 void bind_paths(nb::module_& m) {
-  bind_edges(m);
-  bind_quadboost(m);
+  bind_edges<int8_t>(m);
+  bind_edges<double>(m);
+  bind_quadboost<int8_t>(m);
+  bind_quadboost<double>(m);
   bind_adaboost(m);
 }
 

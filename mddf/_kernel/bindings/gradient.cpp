@@ -111,7 +111,7 @@ class GradientBooster {
  public:
   // The booster refers to the codes of the table, which must outlive it.
   GradientBooster(AnyTable any_table, In<double, 1> y, std::optional<In<double, 1>> weights,
-                  In<int32_t, 1> train, In<int32_t, 1> held_out, const BoostOptions& options,
+                  In<int32_t, 1> train, In<int32_t, 1> held_out, const BoostOptions& checked,
                   std::optional<In<double, 2>> start, Cancel* cancel,
                   std::optional<In<uint64_t, 1>> keys, std::optional<In<double, 2>> offset,
                   nb::object communicator, std::optional<In<int16_t, 2>> positions) {
@@ -120,15 +120,15 @@ class GradientBooster {
       exchange_ = std::make_unique<PythonExchange>(std::move(communicator));
     const Shards shards(exchange_.get());
     const int64_t n_rows = table.n_rows;
-    check_targets(options.options(), y, n_rows);
+    const Options& options = checked.options;
+    check_targets(options, y, n_rows);
     check((train.shape(0) > 0 || exchange_) &&
-              static_cast<int64_t>(train.shape(0)) % options.options().n_copies == 0,
+              static_cast<int64_t>(train.shape(0)) % options.n_copies == 0,
           "train: expected at least one row, and as many in each copy");
-    check(!exchange_ || options.options().n_copies == 1,
-          "communicator: expected no copies of rows");
-    check(!exchange_ || !options.options().needs_quantiles() || options.options().monotonic.empty(),
+    check(!exchange_ || options.n_copies == 1, "communicator: expected no copies of rows");
+    check(!exchange_ || !options.needs_quantiles() || options.monotonic.empty(),
           "communicator: expected no monotonic constraints with quantiles");
-    check(options.n_columns() < 0 || options.n_columns() == table.bins.n_columns,
+    check(checked.n_columns < 0 || checked.n_columns == table.bins.n_columns,
           "options: made for a table of another number of columns");
     std::vector<int32_t> rows = checked_rows("train", train, n_rows);
     std::vector<int32_t> others = checked_rows("held_out", held_out, n_rows);
@@ -148,17 +148,17 @@ class GradientBooster {
       whole = shards.max(whole ? 0.0 : 1.0) == 0 && shards.sum(total) <= 0x1p30;
     }
     if (keys) check_length("keys", keys->shape(0), n_rows);
-    if (start) check_scores("start", *start, n_rows, options.options().width());
-    check(options.linear_leaves() == positions.has_value(),
+    if (start) check_scores("start", *start, n_rows, options.width());
+    check(checked.linear_leaves == positions.has_value(),
           "positions: expected for linear leaves, and not for others");
     if (positions) check_positions(*positions, table.bins, exchange_ != nullptr);
-    if (offset) check_scores("offset", *offset, n_rows, options.options().width());
+    if (offset) check_scores("offset", *offset, n_rows, options.width());
     const Target target{
         y.data(),           offset ? offset->data() : nullptr,      data_or_null(weights), whole,
         data_or_null(keys), positions ? positions->data() : nullptr};
     without_gil(cancel, [&](Interrupt& interrupt) {
       booster_ = std::make_unique<Booster>(table.codes(interrupt), table.bins, target,
-                                           std::move(rows), std::move(others), options.options(),
+                                           std::move(rows), std::move(others), options,
                                            start ? start->data() : nullptr, shards, interrupt);
     });
   }

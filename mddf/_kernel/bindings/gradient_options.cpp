@@ -130,9 +130,7 @@ newton_splits : bool
 histogram_bytes : int
     Most memory of the histograms of a tree; others are counted again. Changes only the time.)";
 
-}  // namespace
-
-BoostOptions::BoostOptions(const std::string& loss, int n_classes, bool symmetric,
+BoostOptions boost_options(const std::string& loss, int n_classes, bool symmetric,
                            double learning_rate, int max_depth, int max_leaf_nodes,
                            int64_t min_samples_leaf, double l2, int64_t max_features,
                            double subsample, int64_t n_copies, double quantile,
@@ -141,6 +139,7 @@ BoostOptions::BoostOptions(const std::string& loss, int n_classes, bool symmetri
                            bool wide_vectors, double tweedie_power, int n_outputs,
                            std::optional<double> slope_l2, bool newton_splits,
                            int64_t histogram_bytes) {
+  int64_t n_columns = -1;
   Options options;
   options.loss = loss_named(loss);
   options.n_classes = n_classes;
@@ -167,7 +166,6 @@ BoostOptions::BoostOptions(const std::string& loss, int n_classes, bool symmetri
     check(!options.quantile_leaves(), "slope_l2: not with a loss whose leaves are quantiles");
     check(!monotonic, "slope_l2: not with monotonic");
     options.slope_l2 = *slope_l2;
-    linear_leaves_ = true;
   }
   check(counting == "cheaper" || counting == "walk" || counting == "histograms",
         "counting: expected cheaper, walk or histograms, got " + counting);
@@ -178,39 +176,38 @@ BoostOptions::BoostOptions(const std::string& loss, int n_classes, bool symmetri
     check_each("monotonic", *monotonic, "-1, 0 or 1",
                [](int8_t sign) { return -1 <= sign && sign <= 1; });
     check(options.width() == 1, "monotonic: not with several classes or outputs");
-    n_columns_ = static_cast<int64_t>(monotonic->shape(0));
+    n_columns = static_cast<int64_t>(monotonic->shape(0));
     const auto signs = as_span(*monotonic);
     if (std::any_of(signs.begin(), signs.end(), [](int8_t sign) { return sign != 0; }))
       options.monotonic.assign(signs.begin(), signs.end());
   }
   if (interactions) {
     const auto n = static_cast<int64_t>(interactions->shape(1));
-    check(!monotonic || n == n_columns_, "interactions: expected a column for each of monotonic");
+    check(!monotonic || n == n_columns, "interactions: expected a column for each of monotonic");
     check(interactions->shape(0) > 0, "interactions: expected a group");
-    n_columns_ = n;
+    n_columns = n;
     options.n_groups = static_cast<int64_t>(interactions->shape(0));
     options.interactions.assign(interactions->data(), interactions->data() + interactions->size());
   }
-  options_ = checked_options(options);
+  return {checked_options(std::move(options)), n_columns, slope_l2.has_value()};
 }
+
+}  // namespace
 
 void bind_boost_options(nb::module_& m) {
   nb::class_<BoostOptions>(m, "BoostOptions", kOptions)
-      .def(nb::init<const std::string&, int, bool, double, int, int, int64_t, double, int64_t,
-                    double, int64_t, double, double, std::optional<In<int8_t, 1>>,
-                    std::optional<In<uint8_t, 2>>, const std::string&, bool, double, int,
-                    std::optional<double>, bool, int64_t>(),
-           arg("loss"), nb::kw_only(), arg("n_classes") = 2, arg("symmetric") = true,
-           arg("learning_rate") = 0.1, arg("max_depth") = 6, arg("max_leaf_nodes") = 31,
-           arg("min_samples_leaf") = 1, arg("l2") = 0.0, arg("max_features") = INT32_MAX,
-           arg("subsample") = 1.0, arg("n_copies") = 1, arg("quantile") = 0.5,
-           arg("category_smoothing") = 10.0, arg("monotonic").none().noconvert() = nb::none(),
+      .def(nb::new_(&boost_options), arg("loss"), nb::kw_only(), arg("n_classes") = 2,
+           arg("symmetric") = true, arg("learning_rate") = 0.1, arg("max_depth") = 6,
+           arg("max_leaf_nodes") = 31, arg("min_samples_leaf") = 1, arg("l2") = 0.0,
+           arg("max_features") = INT32_MAX, arg("subsample") = 1.0, arg("n_copies") = 1,
+           arg("quantile") = 0.5, arg("category_smoothing") = 10.0,
+           arg("monotonic").none().noconvert() = nb::none(),
            arg("interactions").none().noconvert() = nb::none(), arg("counting") = "cheaper",
            arg("wide_vectors") = true, arg("tweedie_power") = 1.5, arg("n_outputs") = 1,
            arg("slope_l2").none() = nb::none(), arg("newton_splits") = true,
            arg("histogram_bytes") = Options().histogram_bytes)
-      .def_prop_ro("linear_leaves", [](const BoostOptions& of) { return of.linear_leaves(); })
-      .def_prop_ro("symmetric", [](const BoostOptions& of) { return of.options().symmetric; });
+      .def_prop_ro("linear_leaves", [](const BoostOptions& of) { return of.linear_leaves; })
+      .def_prop_ro("symmetric", [](const BoostOptions& of) { return of.options.symmetric; });
 }
 
 }  // namespace mddf::gradient

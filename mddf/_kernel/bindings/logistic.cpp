@@ -13,14 +13,6 @@ namespace {
 
 using nb::arg;
 
-template <class Array>
-void check_finite(const char* name, const Array& values) {
-  for (size_t i = 0; i < values.size(); ++i)
-    if (!std::isfinite(values.data()[i]))
-      refuse(std::string(name) + ": expected finite numbers, got " +
-             std::to_string(values.data()[i]) + " at position " + std::to_string(i));
-}
-
 void check_positive(const char* name, double value) {
   if (!(value > 0 && std::isfinite(value)))
     refuse(std::string(name) + ": expected a finite number above 0, got " + std::to_string(value));
