@@ -33,6 +33,13 @@ class SeedSensitivity:
     label_changes : float
         Share of the samples whose predicted class is not the same for all seeds; NaN for a
         regressor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mddf.analysis import SeedSensitivity
+    >>> SeedSensitivity(np.zeros((2, 3)), np.zeros(3), 1.0, 1.0, np.nan).rank_correlation
+    1.0
     """
 
     predictions: np.ndarray
