@@ -6,7 +6,6 @@ from forest_cases import FORESTS, draws_rows, few_trees, same_predictions, three
 from sklearn.base import clone
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import train_test_split
-from sklearn.tree import DecisionTreeClassifier
 from sklearn_checks import sklearn_checks
 
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier
@@ -65,41 +64,6 @@ def test_census_weights(data):
     heavy = np.where(y == y[0], 1000, 1)
     leaning = RandomForestClassifier(30, random_state=0).fit(X, y, heavy)
     assert np.mean(leaning.predict(X) == y[0]) > np.mean(forest.predict(X) == y[0])
-
-
-# Against scikit-learn
-
-
-def training_impurity(leaves, y, entropy):
-    """Weighted mean impurity of the leaves of one tree."""
-    _, leaf = np.unique(leaves, return_inverse=True)
-    counts = np.zeros((leaf.max() + 1, y.max() + 1))
-    np.add.at(counts, (leaf, y), 1)
-    share = counts / counts.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(share > 0, -share * np.log(share), 0) if entropy else share * (1 - share)
-    return (terms.sum(axis=1) * counts.sum(axis=1)).sum() / len(y)
-
-
-@pytest.mark.parametrize("criterion", ["gini", "entropy"])
-def test_a_tree_reaches_the_training_impurity_of_scikit_learns(criterion):
-    for max_depth in [1, 2, 3, None]:
-        rng = np.random.default_rng(12)
-        for seed in range(12):
-            X = rng.normal(size=(240, 5))  # all values distinct and fewer than bins
-            noise = rng.normal(size=240)
-            y = np.digitize(X[:, 0] - X[:, 1] * X[:, 2] + noise, [-1, 0.5])
-            options = {"criterion": criterion, "max_depth": max_depth, "random_state": seed}
-            theirs = DecisionTreeClassifier(**options).fit(X, y)
-            ours = RandomForestClassifier(1, bootstrap=False, max_features=None, **options).fit(
-                X, y
-            )
-            np.testing.assert_allclose(
-                training_impurity(ours.apply(X)[:, 0], y, criterion == "entropy"),
-                training_impurity(theirs.apply(X), y, criterion == "entropy"),
-                rtol=1e-9,
-                atol=1e-12,
-            )
 
 
 # Out of bag

@@ -19,6 +19,8 @@ BEFORE_1_8 = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8)
 CRITERIA = ["gini", "entropy", "squared_error", "absolute_error", "poisson"]
 GROWTH = [
     {},
+    {"max_depth": 1},
+    {"max_depth": 3},
     {"max_leaf_nodes": 9},
     {"min_impurity_decrease": 0.02},
     {"ccp_alpha": 0.02},
