@@ -126,11 +126,10 @@ def _race(
     weights, losses = race_weights(task, forecasts, trainer.seeds.entropy_for(Purpose.RACE))
     losers = []
     candidates = []
-    for i, loss, weight, survives in zip(
-        racing, losses, weights, survives_race(weights), strict=True
-    ):
+    least_weight = min(_MIN_WEIGHT, weights.max())
+    for i, loss, weight in zip(racing, losses, weights, strict=True):
         decision = f"weight {weight:.2f}"
-        if not survives and (i not in known_vectors or boosting_choices[i].is_settled):
+        if weight < least_weight and (i not in known_vectors or boosting_choices[i].is_settled):
             losers.append(i)
             decision += ", left out"
         candidates.append(Candidate(members[i].name, loss, decision))
@@ -165,11 +164,6 @@ def race_weights(
     return weights / _N_DRAWS, losses
 
 
-def survives_race(weights: np.ndarray) -> np.ndarray:
-    """Whether each member is trained on the other folds."""
-    return weights >= min(_MIN_WEIGHT, weights.max())
-
-
 def _train_within_limit(training: _FirstLayerTraining, numbers: Sequence[int]) -> None:
     """Train members on all folds; estimators only if their first fold shows that there is time."""
     members = training.members
@@ -177,7 +171,7 @@ def _train_within_limit(training: _FirstLayerTraining, numbers: Sequence[int]) -
     slow = [i for i in numbers if not members[i].adapts_to_time]
     training.train(slow, training.splits[:1])
     for share in (_ESTIMATOR_SHARE, _LAST_SHARE):
-        begun = [i for i in slow if training.has_only_first_fold(i)]
+        begun = [i for i in slow if i in training.trained and i not in training.complete]
         training.train(begun, training.splits[1:], first=1, share=share)
 
 
@@ -191,7 +185,7 @@ class _FirstLayerTraining:
         self.trained: dict[int, Evidence] = {}
         # Members that were left out because of the limit of time.
         self.out_of_time: set[int] = set()
-        self._complete: set[int] = set()  # members that were trained on all folds
+        self.complete: set[int] = set()  # members that were trained on all folds
         # Members that are trained on all folds, once it is known.
         self.survivors: Sequence[int] = ()
 
@@ -240,7 +234,7 @@ class _FirstLayerTraining:
         self.trained[i] = evidence
         self.members[i] = evidence.member
         if is_complete:
-            self._complete.add(i)
+            self.complete.add(i)
 
     def first_fold_vectors(self, i: int) -> np.ndarray:
         """Predictions of the rows that the first fold holds out, if it alone is trained so far."""
@@ -253,7 +247,7 @@ class _FirstLayerTraining:
         if not self.survivors:
             tell_work(f"comparing members: {member}", _PROGRESS_OF_OPTIONS)
             return
-        done = len(self._complete) / len(self.survivors)
+        done = len(self.complete) / len(self.survivors)
         share = _PROGRESS_OF_RACE + done * (PROGRESS_OF_FIRST_LAYER - _PROGRESS_OF_RACE)
         tell_work(f"layer 1: {member}", share)
 
@@ -267,10 +261,6 @@ class _FirstLayerTraining:
         seconds = sum(self.trained[i].seconds for i in forests) * len(self.splits)
         if not self.trainer.clock.allows(seconds, _TIME_OF_WINNERS):
             self.out_of_time.update(forests[1:])
-
-    def has_only_first_fold(self, i: int) -> bool:
-        """Whether a member has been trained on the first fold, but not on the others."""
-        return i in self.trained and i not in self._complete
 
     def _has_time(self, i: int, splits: Sequence[Split], first: int, share: float) -> bool:
         """Whether a member fits into the remaining time; if not, it is left out so far."""

@@ -589,17 +589,13 @@ class EstimatorMember(Member):
             )
             fits = member._fit(trainer, job, entropy)
             if evidence is None and first == 0:
-                member = member._after(fits[0].model)
+                model = fits[0].model
+                if isinstance(model, KernelRidge | KernelLogisticClassifier):
+                    member = member.with_chosen(model.chosen())
             new_evidence = Evidence.from_fits(member, fits, trainer, job)
             evidence = new_evidence if evidence is None else evidence.joined(new_evidence)
         assert evidence is not None
         return evidence
-
-    def _after(self, model: Any) -> Self:
-        """The member with the options that a kernel has chosen for itself."""
-        if isinstance(model, KernelRidge | KernelLogisticClassifier):
-            return self.with_chosen(model.chosen())
-        return self
 
     def expected_seconds(self, trainer: Trainer, n_splits: int, first_fold: float) -> float:
         if first_fold:

@@ -167,13 +167,16 @@ def resolve_members(
     taken = {name for name, _ in named_members if name is not None}
     resolved: list[Member] = []
     for name, member in named_members:
-        default_name, model = _make(member, makers, kind)
+        default_name, model = _make("members", member, makers, ["auto", *makers], kind)
         if name is None:
             name = _unused(default_name, taken)
             taken.add(name)
         if isinstance(model, Forest | GradientBoosting):
+            # Parameters are checked here, because layers do not call `fit` of these estimators.
             with blaming(name, "be fitted"):
-                _check_parameters(model)
+                model._validate_params()
+                if isinstance(model, Forest):
+                    model._check_in_layer()
         is_named = isinstance(member, str)
         if isinstance(model, Forest):
             role = "completely-random" if model._random_thresholds else "random"
@@ -195,26 +198,21 @@ def _unused(name: str, taken: set[str]) -> str:
     return candidate
 
 
-def _make(member: GivenMember, makers: Makers, kind: str) -> tuple[str, BaseEstimator]:
-    """Default name and estimator of a member."""
+def _make(
+    parameter: str, member: GivenMember, makers: Makers, names: Sequence[str], kind: str
+) -> tuple[str, BaseEstimator]:
+    """Default name and estimator of a member of a parameter, which allows some names."""
     if isinstance(member, str):
         if member not in makers:
-            similar = get_close_matches(member, ["auto", *makers], n=2, cutoff=0.51)
+            similar = get_close_matches(member, names, n=2, cutoff=0.51)
             hint = f"; did you mean {' or '.join(map(repr, similar))}?" if similar else ""
             raise ValueError(
-                f"members must hold {kind}s or names out of {('auto', *makers)}, got "
+                f"{parameter} must hold {kind}s or names out of {tuple(names)}, got "
                 f"{short(member)}{hint}"
             )
         return member, makers[member]()
-    check_external("members", member, kind)
+    check_external(parameter, member, kind)
     return type(member).__name__, member
-
-
-def _check_parameters(model: BaseEstimator) -> None:
-    """Check parameters as `fit` would, because layers do not call `fit` of these estimators."""
-    model._validate_params()
-    if isinstance(model, Forest):
-        model._check_in_layer()
 
 
 def grows_on_codes(model: BaseEstimator, max_bins: int) -> bool:
@@ -241,14 +239,6 @@ def grows_on_codes(model: BaseEstimator, max_bins: int) -> bool:
 
 
 OUT_OF_BAG = "oob"
-FOREST_NAMES = ("random", "completely-random")
-
-
-def named_forest(name: str, n_estimators: int, out_of_bag: bool) -> BaseForest:
-    """Forest with the name "random" or "completely-random"."""
-    if name == "random":
-        return RandomForestClassifier(n_estimators)
-    return CompletelyRandomForestClassifier(n_estimators, bootstrap=out_of_bag)
 
 
 def resolve_forests(
@@ -262,30 +252,30 @@ def resolve_forests(
     """Members of a layer, from the parameter `forests`."""
     if not is_list(forests) or len(forests) == 0:
         raise ValueError(f"forests must be a list of at least one, got {short(forests)}")
+    makers: Makers = {
+        "random": lambda: RandomForestClassifier(n_estimators),
+        "completely-random": lambda: CompletelyRandomForestClassifier(
+            n_estimators, bootstrap=out_of_bag
+        ),
+    }
     resolved: list[Member] = []
     for i, (name, forest) in enumerate(split_names("forests", forests, own_parameters)):
+        default_name, model = _make("forests", forest, makers, tuple(makers), "classifier")
         if isinstance(forest, str):
-            if forest not in FOREST_NAMES:
-                raise ValueError(
-                    f"forests must hold classifiers or names out of {FOREST_NAMES}, "
-                    f"got {short(forest)}"
-                )
-            model = named_forest(forest, n_estimators, out_of_bag)
-            resolved.append(ForestMember(forest, model))
+            resolved.append(ForestMember(default_name, model))
             continue
-        check_external("forests", forest, "classifier")
         if out_of_bag and not (isinstance(forest, BaseForest) and forest.bootstrap):
             raise ValueError(
                 "cv='oob' needs forests of this package with bootstrap=True: others have no "
                 f"out-of-bag predictions; got {short(forest)}"
             )
-        name_in_errors = f"{type(forest).__name__} of forests[{i}]"
+        name_in_errors = f"{default_name} of forests[{i}]"
         if isinstance(forest, BaseForest):
             forest._validate_params()
             forest._check_in_layer()
             resolved.append(ForestMember(name_in_errors, forest))
             continue
         if weighted:
-            check_takes_weights("forests", name or type(forest).__name__, forest)
+            check_takes_weights("forests", name or default_name, forest)
         resolved.append(EstimatorMember(name_in_errors, forest, is_rounded=True))
     return resolved

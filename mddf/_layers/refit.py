@@ -53,7 +53,10 @@ def keep_layers(stack: Stack, *, refit: bool) -> tuple[list[Stage], list[np.ndar
         has_next = number + 1 < len(weights)
         inputs = layer.inputs if has_next else []
         kept = [i for i, weight in enumerate(layer_weights) if weight > 0 or i in inputs]
-        models = {i: _models_of_folds(stack, layer.evidence[i].models) for i in kept}
+        models = {i: layer.evidence[i].models for i in kept}
+        if stack.trainer.is_in_time_order:
+            # The model of the first fold saw the longest past.
+            models = {i: models_of_folds[:1] for i, models_of_folds in models.items()}
         if refit:
             models |= _refitted(stack, number, kept)
         members = [
@@ -93,11 +96,6 @@ def _size(models: list[Any]) -> int:
     pickler.fast = all(map(is_serializable, models))
     pickler.dump(to_plain(models))
     return file.tell()
-
-
-def _models_of_folds(stack: Stack, models: list[Any]) -> list[Any]:
-    """Models of the folds that can predict: in time order, the one that saw the longest past."""
-    return models[:1] if stack.trainer.is_in_time_order else models
 
 
 def _importances(
