@@ -44,20 +44,21 @@ def describes_parameters(*shared: str) -> Callable[[Class], Class]:
     A class describes only the parameters that are its own. All others of its constructor are
     looked up in the shared texts, of which the first one that has the name counts. Parameters get
     the order of the constructor, and shared ones the default values that are written there.
-    Attributes and notes of the texts follow the attributes and notes of the class. A KeyError
-    refuses a parameter that is described nowhere.
+    Attributes, notes and references of the texts follow those of the class. A KeyError refuses a
+    parameter that is described nowhere.
 
     The texts are descriptions as in a section "Parameters", without default values. The sections
-    "Attributes" and "Notes" may follow.
+    "Attributes", "Notes" and "References" may follow.
     """
     known: dict[str, str] = {}
     attributes: dict[str, str] = {}
-    notes = []
+    further: dict[str, list[str]] = {"Notes": [], "References": []}
     for text in shared:
         sections = _by_section(text)
         known = _by_name(sections[""]) | known
         attributes |= _by_name(sections.get(_ATTRIBUTES, ""))
-        notes.append(sections.get("Notes", ""))
+        for title, texts in further.items():
+            texts.append(sections.get(title, ""))
 
     def decorate(cls: Class) -> Class:
         if cls.__doc__ is not None:  # Python with -OO has no docstrings
@@ -65,7 +66,8 @@ def describes_parameters(*shared: str) -> Callable[[Class], Class]:
             sections[_PARAMETERS] = _parameters(cls, known, sections.get(_PARAMETERS, ""))
             of_class = _by_name(sections.get(_ATTRIBUTES, ""))
             sections[_ATTRIBUTES] = "\n".join((of_class | attributes | of_class).values())
-            sections["Notes"] = "\n\n".join(filter(None, [sections.get("Notes"), *notes]))
+            for title, texts in further.items():
+                sections[title] = "\n\n".join(filter(None, [sections.get(title), *texts]))
             cls.__doc__ = sections[""] + "".join(
                 f"\n\n{title}\n{'-' * len(title)}\n{sections[title]}"
                 for title in _SECTIONS

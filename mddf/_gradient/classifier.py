@@ -30,7 +30,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
 
     Each tree is fitted to the gradients and second derivatives of the loss at the predictions of
     the trees before it [1]_. With two classes, leaves have a value for the score of the second
-    class. With more classes, each leaf has a value for every class [2]_. Trees are symmetric [3]_,
+    class. With more classes, each leaf has a value for every class [3]_. Trees are symmetric [2]_,
     which is fast and regularises, or grow leaf by leaf.
 
     Parameters
@@ -67,26 +67,8 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     trees, a penalty is added to the sum of their losses: half of the squared logarithm of
     `n_trees * learning_rate / 7.5`.
 
-    Target statistics replace a feature with 32 categories or more by numbers [3]_. A category
-    becomes the share of the second class among its samples; with more than two classes, the shares
-    of the 8 most frequent classes. The mean of all samples counts as one more sample. Pairs of
-    such features, among the 10 with the most categories, are encoded in the same way. The
-    statistics of a training sample come from the samples before it in a random order. There are
-    four orders, which trees use in turn. Missing values are a category of their own. A category
-    that fit did not see gets the mean of all samples. Held-out samples that choose the depth first
-    choose whether features with 32 to `max_bins` categories are split by sets instead.
-
-    References
-    ----------
-    .. [1] J. H. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of
-       Statistics 29, 2001.
-    .. [2] L. Iosipoi and A. Vakhrushev, "SketchBoost: fast gradient boosted decision tree for
-       multioutput problems", Advances in Neural Information Processing Systems 35, 2022.
-    .. [3] L. Prokhorenkova, G. Gusev, A. Vorobev, A. V. Dorogush and A. Gulin, "CatBoost: unbiased
-       boosting with categorical features", Advances in Neural Information Processing Systems 31,
-       2018.
-    .. [4] Y. Shi, J. Li and Z. Li, "Gradient boosting with piece-wise linear regression trees",
-       International Joint Conference on Artificial Intelligence, 2019.
+    Target statistics (see below) of categories are the shares of the second class among their
+    samples; with more than two classes, the shares of the 8 most frequent classes.
 
     Examples
     --------

@@ -181,4 +181,24 @@ most seven features, the first ones that are split on the path, by the ranks of 
 missing value counts as the middle one. Slopes are ridge regressions on the gradients and
 second derivatives of the loss. Shapley values by trees and exports refuse such models, and
 `feature_importances_` does not count slopes.
+
+Target statistics replace a feature with 32 categories or more by numbers [2]_. A category gets a
+statistic of the targets of its samples, where the mean of all samples counts as one more sample.
+Pairs of such features, among the 10 with the most categories, are encoded in the same way. The
+statistics of a training sample come from the samples before it in a random order. There are four
+orders, which trees use in turn. Missing values are a category of their own. A category that fit
+did not see gets the mean of all samples. Held-out samples that choose the depth first choose
+whether features with 32 to `max_bins` categories are split by sets instead.
+
+References
+----------
+.. [1] J. H. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of
+   Statistics 29, 2001.
+.. [2] L. Prokhorenkova, G. Gusev, A. Vorobev, A. V. Dorogush and A. Gulin, "CatBoost: unbiased
+   boosting with categorical features", Advances in Neural Information Processing Systems 31,
+   2018.
+.. [3] L. Iosipoi and A. Vakhrushev, "SketchBoost: fast gradient boosted decision tree for
+   multioutput problems", Advances in Neural Information Processing Systems 35, 2022.
+.. [4] Y. Shi, J. Li and Z. Li, "Gradient boosting with piece-wise linear regression trees",
+   International Joint Conference on Artificial Intelligence, 2019.
 """

@@ -86,26 +86,8 @@ class GradientBoostingRegressor(GradientBoosting, TableRegressor):
     random to seven for the choice of splits, by a new projection for each tree. "absolute_error",
     "quantile" and "huber" take one target.
 
-    Target statistics replace a feature with 32 categories or more by numbers [2]_. A category
-    becomes the mean target of its samples, where the mean of all samples counts as one more
-    sample. Pairs of such features, among the 10 with the most categories, are encoded in the same
-    way. The statistics of a training sample come from the samples before it in a random order.
-    There are four orders, which trees use in turn. Missing values are a category of their own. A
-    category that fit did not see gets the mean of all samples. Held-out samples that choose the
-    depth first choose whether features with 32 to `max_bins` categories are split by sets instead.
-    If there are several targets, the first eight have statistics.
-
-    References
-    ----------
-    .. [1] J. H. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of
-       Statistics 29, 2001.
-    .. [2] L. Prokhorenkova, G. Gusev, A. Vorobev, A. V. Dorogush and A. Gulin, "CatBoost: unbiased
-       boosting with categorical features", Advances in Neural Information Processing Systems 31,
-       2018.
-    .. [3] L. Iosipoi and A. Vakhrushev, "SketchBoost: fast gradient boosted decision tree for
-       multioutput problems", Advances in Neural Information Processing Systems 35, 2022.
-    .. [4] Y. Shi, J. Li and Z. Li, "Gradient boosting with piece-wise linear regression trees",
-       International Joint Conference on Artificial Intelligence, 2019.
+    Target statistics (see below) of categories are the means of the target of their samples. If
+    there are several targets, the first eight have statistics.
 
     Examples
     --------

@@ -74,6 +74,8 @@ class Factors(NamedTuple):
 class ObjectBlock:
     """Columns of a small data frame whose types are not numeric, read together.
 
+    To read them one by one took 0.85 ms instead of 0.2 ms for a row of 21 columns.
+
     `values`, with NaN for missing cells, and `missing` have the shape (n_block_columns, n_rows).
     `places` maps the number of a column in the table to its row in them. `kinds` holds the kind of
     each column's values, None without values.
