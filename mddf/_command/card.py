@@ -67,7 +67,8 @@ def _lines(stored: files.StoredModel, path: Path, purpose: str) -> Iterator[str]
     yield from ("", "## Training data", "")
     yield (
         f"{facts['n_rows']} rows of `{facts['table']}` with {len(stored.schema.columns)} columns, "
-        f"fitted on {facts['date']}."
+        f"fitted on {facts['date']}. The file of a deep forest may hold up to 1000 of these rows, "
+        "encoded, in its kernel members."
     )
     if facts["classes"]:
         yield f"Classes: {', '.join(map(_escaped, facts['classes']))}."
