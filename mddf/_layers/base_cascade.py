@@ -133,8 +133,7 @@ class BaseCascade(Layered, ProbabilityClassifier):
         passes_all = rules.passes_all(n_vectors, min(map(len, grains)))
         n_added = n_vectors if passes_all else len(target.classes)
         if rules.columns_of_regions is not None:
-            self._check_augmentation(members)
-            n_added = len(members) * n_region_columns(rules.columns_of_regions, inputs.n_features)
+            n_added = self._n_columns_of_regions(rules.columns_of_regions, members, inputs)
 
         # 2. Bin the table, with spare columns for the features that a layer adds.
         binned = self._bin(inputs, n_added)
@@ -186,8 +185,10 @@ class BaseCascade(Layered, ProbabilityClassifier):
         self._store_growth(cascade)
         return [trainer.known_vectors(np.stack(vectors)) for vectors in cascade.vectors]
 
-    def _check_augmentation(self, members: Sequence[Member]) -> None:
-        """Refuse a function as augmentation where its regions are unknown."""
+    def _n_columns_of_regions(
+        self, function: Callable[..., Any], members: Sequence[Member], inputs: FitInputs
+    ) -> int:
+        """Number of columns that a function makes; refuses it where regions are unknown."""
         others = [member.name for member in members if not member.n_trees]
         if others:
             raise ValueError(
@@ -199,6 +200,7 @@ class BaseCascade(Layered, ProbabilityClassifier):
                 f"checkpoint=None and folds as cv, got refit={self.refit}, "
                 f"checkpoint={short(self.checkpoint)} and cv={short(self.cv)}"
             )
+        return len(members) * n_region_columns(function, inputs.n_features)
 
     def _resolved_rules(self) -> LayerRules:
         """The rules, with other choices as by default if they are `LayerRules` of an mdDF."""

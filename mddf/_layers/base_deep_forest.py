@@ -30,7 +30,6 @@ from mddf._layers.member_parsing import Makers, resolve_members
 from mddf._layers.nested_folds import make_outer_folds
 from mddf._layers.presets import (
     Preset,
-    is_small_table,
     make_boosting_folds,
     preset_named,
     set_boosting_parameters,
@@ -45,6 +44,7 @@ from mddf._layers.weight_reasons import weight_reasons
 from mddf._members.dataframes import FrameColumns, FrameMaker
 from mddf._members.screening import is_wide
 from mddf._resampling.folds import (
+    Folds,
     gives_folds,
     group_numbers,
     make_folds,
@@ -252,33 +252,19 @@ class BaseDeepForest(Layered):
         strata = task.strata
         groups = inputs.groups
         cv = self._resolved_cv(task)
-        X = inputs.X_for_splitter(binner, self.cv)
-        folds = make_folds(
-            cv,
-            X,
-            target.y,
-            strata,
-            seeds.integer(Purpose.FOLDS),
-            groups=groups,
-            allow_time_order=True,
-        )
-        outer_folds = make_outer_folds(
-            cv,
-            folds,
-            X=X,
-            y=target.y,
-            strata=strata,
-            seed=seeds.integer(Purpose.OUTER_FOLDS),
-            groups=groups,
-        )
+        folds, outer_folds = self._make_folds(inputs, target, binned, cv)
         holds_groups_out = groups is not None or gives_folds(self.cv)
         reads_numbers = any("numbers" in member.reads for member in members)
         levels = binner.all_levels(inputs.table)
         boosting_folds = None
         if isinstance(self.cv, str) and groups is None:
-            is_small = is_small_table(task, inputs.n_features, levels)
             boosting_folds = make_boosting_folds(
-                task, preset, seeds, is_small=is_small, n_layer_folds=len(folds)
+                task,
+                preset,
+                seeds,
+                n_features=inputs.n_features,
+                levels=levels,
+                n_layer_folds=len(folds),
             )
         trainer = Trainer(
             table=table,
@@ -300,6 +286,32 @@ class BaseDeepForest(Layered):
             frames=_frame_maker(inputs, members, binner),
         )
         return trainer.in_time_order(rows_never_held_out(folds, len(strata)))
+
+    def _make_folds(
+        self, inputs: FitInputs, target: Target, binned: BinnedInputs, cv: Any
+    ) -> tuple[Folds, Folds]:
+        """Folds of the first layer, and folds on which later layers are evaluated."""
+        X = inputs.X_for_splitter(binned.binner, self.cv)
+        strata = target.task.strata
+        folds = make_folds(
+            cv,
+            X,
+            target.y,
+            strata,
+            binned.seeds.integer(Purpose.FOLDS),
+            groups=inputs.groups,
+            allow_time_order=True,
+        )
+        outer_folds = make_outer_folds(
+            cv,
+            folds,
+            X=X,
+            y=target.y,
+            strata=strata,
+            seed=binned.seeds.integer(Purpose.OUTER_FOLDS),
+            groups=inputs.groups,
+        )
+        return folds, outer_folds
 
     def _resolved_cv(self, task: Task) -> Any:
         """The parameter `cv`, with a number of folds in place of "auto"."""

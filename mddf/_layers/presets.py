@@ -95,7 +95,13 @@ def is_small_table(task: Task, n_features: int, levels: CategoryLevels | None) -
 
 
 def make_boosting_folds(
-    task: Task, preset: Preset, seeds: Seeds, *, is_small: bool, n_layer_folds: int
+    task: Task,
+    preset: Preset,
+    seeds: Seeds,
+    *,
+    n_features: int,
+    levels: CategoryLevels | None,
+    n_layer_folds: int,
 ) -> Folds | None:
     """Folds of the named boosted trees; None if they have the folds of the layer."""
     if task.is_large:
@@ -104,6 +110,7 @@ def make_boosting_folds(
     else:
         n_repeats = preset.repeats if task.has_margins else preset.number_repeats
         n_folds = _N_FOLDS
+        is_small = is_small_table(task, n_features, levels)
         if not is_small or n_layer_folds >= n_repeats * n_folds:
             return None
     return [
