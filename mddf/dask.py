@@ -234,9 +234,12 @@ class DaskEstimator(MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         Dask array or data frame of shape (n_samples, n_classes)
+            Columns of a data frame have the names of the classes, as text.
         """
         check_is_fitted(self)
-        return predicted(X, self.estimator_, "predict_proba", np.zeros((0, len(self.classes_))))
+        names = [str(label) for label in self.classes_.tolist()]
+        example = np.zeros((0, len(names)))
+        return predicted(X, self.estimator_, "predict_proba", example, names)
 
     @property
     def classes_(self) -> np.ndarray:

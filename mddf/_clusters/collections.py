@@ -9,6 +9,8 @@ from typing import Any
 import dask
 import numpy as np
 from dask.base import is_dask_collection
+from dask.delayed import Delayed
+from scipy import sparse
 
 from mddf._base.messages import short
 from mddf._clusters.shard_inputs import RowsOfUser
@@ -30,6 +32,11 @@ def is_dask_frame(collection: Any) -> bool:
 
 def refuse_other_than_collections(name: str, value: Any) -> None:
     """Refuse a value that is not a Dask array, data frame or series."""
+    if isinstance(value, Delayed):  # which seems to have every attribute
+        raise TypeError(
+            f"{name} must be {_COLLECTION}, got a Delayed object: make one by "
+            "dask.array.from_delayed or dask.dataframe.from_delayed"
+        )
     if not is_dask_collection(value) or not hasattr(value, "to_delayed"):
         raise TypeError(f"{name} must be {_COLLECTION}, got {short(value)}")
 
@@ -115,17 +122,22 @@ def _checked_rows(
     X: Any, y: Any, sample_weight: Any, *, names: list[str], number: int
 ) -> RowsOfUser:
     for name, values in zip(names[1:], (y, sample_weight), strict=True):
-        if values is not None and len(values) != len(X):
+        if values is not None and _length(values) != _length(X):
             raise ValueError(
                 f"{name} must have as many rows as the features in every partition, got "
-                f"{len(values)} and {len(X)} in partition {number}"
+                f"{_length(values)} and {_length(X)} in partition {number}"
             )
     return RowsOfUser(X, y, sample_weight)
 
 
 def n_rows_of(part: RowsOfUser) -> int:
     """Number of rows of a part."""
-    return len(part.X)
+    return _length(part.X)
+
+
+def _length(values: Any) -> int:
+    """Number of rows, also of a sparse matrix, which has no length."""
+    return int(values.shape[0]) if hasattr(values, "shape") else len(values)
 
 
 def joined(parts: Sequence[RowsOfUser]) -> RowsOfUser:
@@ -146,6 +158,8 @@ def _concatenated(parts: list[Any]) -> Any:
         return np.ma.concatenate(parts)  # type: ignore[no-untyped-call]
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
+    if sparse.issparse(parts[0]):
+        return sparse.vstack(parts, "csr")
     from dask.dataframe.dispatch import concat  # unlike pandas, it joins categorical types
 
     return concat(parts)
@@ -159,7 +173,7 @@ def assigned(sizes: Sequence[float], n_workers: int) -> list[int]:
     return np.minimum(n_workers - 1, middles * n_workers // total).astype(int).tolist()
 
 
-def predicted(X: Any, model: Any, method: str, example: Any) -> Any:
+def predicted(X: Any, model: Any, method: str, example: Any, columns: Sequence[str] = ()) -> Any:
     """Lazy predictions for the partitions of X.
 
     Parameters
@@ -170,13 +184,15 @@ def predicted(X: Any, model: Any, method: str, example: Any) -> Any:
         Name of a method that predicts an array.
     example : ndarray
         Some predictions, of the type and the number of dimensions of all.
+    columns : sequence of str
+        Names of the columns of predictions with two dimensions.
     """
     X = _with_whole_rows("X", X)
     delayed_model = dask.delayed(model)
     none = example[:0]
     if is_dask_frame(X):
-        meta = _like_frame(none, X._meta.iloc[:0], example)
-        return X.map_partitions(_predict_frame, delayed_model, method, example, meta=meta)
+        meta = _like_frame(none, X._meta.iloc[:0], example, columns)
+        return X.map_partitions(_predict_frame, delayed_model, method, example, columns, meta=meta)
     options: dict[str, Any] = {"drop_axis": 1}
     if example.ndim == 2:
         options = {"chunks": (X.chunks[0], (example.shape[1],))}
@@ -186,18 +202,20 @@ def predicted(X: Any, model: Any, method: str, example: Any) -> Any:
 
 
 def _predict(X: Any, model: Any, method: str, none: Any) -> Any:
-    return np.asarray(getattr(model, method)(X)) if len(X) else none
+    return np.asarray(getattr(model, method)(X)) if _length(X) else none
 
 
-def _predict_frame(X: Any, model: Any, method: str, example: Any) -> Any:
-    return _like_frame(_predict(X, model, method, example[:0]), X, example)
+def _predict_frame(X: Any, model: Any, method: str, example: Any, columns: Sequence[str]) -> Any:
+    return _like_frame(_predict(X, model, method, example[:0]), X, example, columns)
 
 
-def _like_frame(predictions: np.ndarray, X: Any, example: np.ndarray) -> Any:
+def _like_frame(
+    predictions: np.ndarray, X: Any, example: np.ndarray, columns: Sequence[str]
+) -> Any:
     """Series or data frame with the index of X."""
     import pandas as pd
 
     if predictions.ndim == 1:
         # Objects may be text, which pandas does not see if there are none.
         return pd.Series(predictions, index=X.index, dtype=pd.Series(example).dtype)
-    return pd.DataFrame(predictions, index=X.index, columns=range(predictions.shape[1]))
+    return pd.DataFrame(predictions, index=X.index, columns=list(columns))

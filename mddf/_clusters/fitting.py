@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from threading import Thread
 from typing import Any
 from uuid import uuid4
@@ -13,7 +14,7 @@ from distributed import Client, Future, MultiLock, default_client
 
 from mddf._base.messages import short
 from mddf._clusters.collections import assigned, n_rows_of, parts_of, row_chunks
-from mddf._clusters.waiting import results_of
+from mddf._clusters.waiting import refuse_lost_scheduler, results_of
 from mddf._clusters.worker import FitResult, FitTask, cancel_fit, fit_rank, prepare_rank
 
 # Seconds in which a worker that is alive is told that a fit is cancelled. Not tuned.
@@ -22,18 +23,36 @@ _SECONDS_TO_CANCEL = 1.0
 _Shard = tuple["list[Future[Any]]", "list[Future[Any]]"]
 
 
+@dataclass
+class _PlacedRows:
+    """Parts with rows that a worker holds, and the number of its first row in the whole table."""
+
+    futures: list[Future[Any]] = field(default_factory=list)
+    first_row: int = 0
+
+
 def client_for(client: Client | None) -> Client:
     """Client of the user, or the default one."""
     if client is not None:
         if not isinstance(client, Client):
             raise TypeError(f"client must be a distributed.Client or None, got {short(client)}")
-        return client
+        return _usable(client)
     try:
-        return default_client()
+        return _usable(default_client())
     except ValueError as error:
         raise ValueError(
             "fit needs a cluster of Dask: create a distributed.Client first, or pass client"
         ) from error
+
+
+def _usable(client: Client) -> Client:
+    if client.asynchronous:
+        raise TypeError("client must not be asynchronous: fit waits for its result")
+    if client.status != "running":
+        raise RuntimeError(
+            f"client must be connected to a scheduler, got a client that is {client.status}"
+        )
+    return client
 
 
 def fit_on_workers(
@@ -57,15 +76,18 @@ def fit_on_workers(
     with client.as_current(), _cancelled_at_the_end(client) as futures:
         # 1. Compute the partitions on the workers that keep them.
         placed = _place(client, training, workers, timeout, futures)
-        ranks = [worker for worker in workers if placed[worker]]
+        ranks = [worker for worker in workers if placed[worker].futures]
         if not ranks:
             raise ValueError("X must not be empty, got 0 rows in all partitions")
-        shards: list[_Shard] = [(placed[rank], []) for rank in ranks]
+        shards: list[_Shard] = [(placed[rank].futures, []) for rank in ranks]
+        first_rows = [placed[rank].first_row for rank in ranks]
+        first_validation_rows = first_rows
         if validation is not None:
             placed_validation = _place(client, validation, ranks, timeout, futures)
-            if not any(placed_validation.values()):
+            if not any(part.futures for part in placed_validation.values()):
                 raise ValueError("X_val must not be empty, got 0 rows in all partitions")
-            shards = [(placed[rank], placed_validation[rank]) for rank in ranks]
+            shards = [(placed[rank].futures, placed_validation[rank].futures) for rank in ranks]
+            first_validation_rows = [placed_validation[rank].first_row for rank in ranks]
         # 2. Fit with one task on each worker that has rows.
         task = FitTask(
             name=f"mddf-{uuid4().hex}",
@@ -74,6 +96,8 @@ def fit_on_workers(
             addresses=ranks,
             timeout=timeout,
             has_validation_set=validation is not None,
+            first_rows=first_rows,
+            first_validation_rows=first_validation_rows,
         )
         results = _fit_on_each(client, ranks, shards, task)
     # 3. All workers have made the same decisions, or something is broken.
@@ -94,8 +118,13 @@ def _cancelled_at_the_end(client: Client) -> Iterator[list[Future[Any]]]:
     futures: list[Future[Any]] = []
     try:
         yield futures
+    except Exception:
+        # Without a scheduler, other errors are only consequences.
+        refuse_lost_scheduler(client)
+        raise
     finally:
-        client.cancel(futures, force=True)
+        if client.status == "running":
+            client.cancel(futures, force=True)
 
 
 def _fit_on_each(
@@ -123,7 +152,7 @@ def _place(
     workers: Sequence[str],
     timeout: float,
     all_futures: list[Future[Any]],
-) -> dict[str, list[Future[Any]]]:
+) -> dict[str, _PlacedRows]:
     """Compute the parts of collections, each on the worker that is to hold it.
 
     Return the parts of each worker that have rows. All futures are appended to `all_futures`.
@@ -140,11 +169,15 @@ def _place(
         client.submit(n_rows_of, future, workers=[place], pure=False)
         for future, place in zip(futures, places, strict=True)
     ]
-    placed: dict[str, list[Future[Any]]] = {worker: [] for worker in workers}
+    placed = {worker: _PlacedRows() for worker in workers}
     n_rows = results_of(client, counts, workers, timeout)
+    first_row = 0
     for future, place, n in zip(futures, places, n_rows, strict=True):
         if n > 0:
-            placed[place].append(future)
+            if not placed[place].futures:
+                placed[place].first_row = first_row
+            placed[place].futures.append(future)
+        first_row += n
     return placed
 
 

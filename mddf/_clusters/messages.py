@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import CancelledError
 from typing import Any, cast
 
 import numpy as np
@@ -135,7 +136,7 @@ class DaskCommunicator(Communicator):
         future = asyncio.run_coroutine_threadsafe(swapping, loop)
         try:
             received = future.result()
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, CancelledError):
             raise LostWorkerError("the fit is cancelled") from None
         return {rank: data.data for rank, data in received.items()}
 

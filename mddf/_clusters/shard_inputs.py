@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from mddf._base.validation import check_lengths
 from mddf._clusters.communication import Communicator
+from mddf._clusters.shard_columns import with_common_kinds
+from mddf._input.frame import is_frame
 from mddf._input.reading import read_table
 from mddf._input.table import Table
 from mddf._targets.target_validation import MOST_CLASSES, all_weights, encode_labels, numeric_array
@@ -64,13 +66,19 @@ def read_shard(
     communicator: Communicator,
 ) -> ShardInputs:
     """Read the table of this shard, and the weights of all shards."""
+    X = rows.X
+    columns = None
+    if is_frame(X):
+        X, columns = with_common_kinds(X, model.categorical_features, communicator)
     table = read_table(
         model,
-        rows.X,
+        X,
         reset=True,
         categorical_features=model.categorical_features,
         join_dates=lambda names: set().union(*communicator.gather(names)),
     )
+    if columns is not None:
+        model.input_columns_ = columns
     check_lengths(rows.X, y=rows.y)
     sample_weight = gather_weights(rows.X, rows.sample_weight, communicator)
     if sample_weight is not None:

@@ -13,8 +13,8 @@ from mddf._clusters.communication import LostWorkerError
 # Seconds between two looks at the workers. A task of a worker that has ended waits for ever, since
 # it may run on no other worker.
 _SECONDS_BETWEEN_LOOKS = 1.0
-# Seconds that the other tasks have to end after the first one failed. They fail at once if they
-# wait for it. The error to report may be of another task than the first that failed.
+# Seconds that the other tasks have to fail after one that has lost another worker. The error to
+# report may be theirs.
 _SECONDS_TO_FAIL = 5.0
 
 
@@ -29,6 +29,7 @@ def results_of(
     try:
         open_futures = set(futures)
         while open_futures:
+            refuse_lost_scheduler(client)
             try:
                 wait(open_futures, timeout=_SECONDS_BETWEEN_LOOKS, return_when="FIRST_COMPLETED")
             except TimeoutError:
@@ -41,6 +42,15 @@ def results_of(
     except BaseException:
         client.cancel(list(futures), force=True)
         raise
+
+
+def refuse_lost_scheduler(client: Client) -> None:
+    """Raise an error if the client has no connection to the scheduler."""
+    if client.status != "running":
+        raise LostWorkerError(
+            "the distributed fit stopped because the connection to the scheduler has ended. The "
+            "model is not fitted; create another client and call fit again"
+        )
 
 
 def _refuse_lost(client: Client, workers: Sequence[str], timeout: float) -> None:
@@ -72,13 +82,20 @@ def _cause(
     until = monotonic() + _SECONDS_TO_FAIL
     while monotonic() < until and not all(future.done() for future in futures):
         _refuse_lost(client, workers, timeout)
+        if errors := _own_errors(futures):
+            return errors[0]
         try:
             wait(list(futures), timeout=0.2)
         except TimeoutError:
             continue
     _refuse_lost(client, workers, timeout)
     errors = [future.exception() for future in futures if future.status == "error"]
-    errors.sort(key=lambda error: isinstance(error, LostWorkerError))
     if errors:
-        return errors[0]
+        return [*_own_errors(futures), *errors][0]
     return RuntimeError("the distributed fit stopped because its tasks were cancelled")
+
+
+def _own_errors(futures: Sequence[Future[Any]]) -> list[BaseException]:
+    """Errors of tasks that have not lost another worker."""
+    errors = (future.exception() for future in futures if future.status == "error")
+    return [error for error in errors if not isinstance(error, LostWorkerError)]

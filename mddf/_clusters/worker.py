@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -35,6 +36,9 @@ class FitTask:
         Addresses of the workers, by rank.
     timeout : float
     has_validation_set : bool
+    first_rows : list of int
+        First row of each rank in the whole table.
+    first_validation_rows : list of int
     """
 
     name: str
@@ -43,6 +47,8 @@ class FitTask:
     addresses: list[str]
     timeout: float
     has_validation_set: bool
+    first_rows: list[int]
+    first_validation_rows: list[int]
 
 
 @dataclass(frozen=True)
@@ -74,8 +80,19 @@ def fit_rank(
             get_worker(), task.name, rank, task.addresses, task.timeout
         )
         return _fit_with(communicator, task, training, validation)
+    except (TypeError, ValueError) as error:
+        error.args = (_with_rows_of_all(str(error), task, rank),)
+        raise
     finally:
         close_inbox(task.name, rank)
+
+
+def _with_rows_of_all(message: str, task: FitTask, rank: int) -> str:
+    """Number the rows in a message as in the whole table, instead of this worker's share of it."""
+    if "sample_weight" in message:
+        return message  # weights are those of all rows
+    first = (task.first_validation_rows if "_val " in message else task.first_rows)[rank]
+    return re.sub(r"\brow (\d+)\b", lambda match: f"row {int(match[1]) + first}", message)
 
 
 def _fit_with(

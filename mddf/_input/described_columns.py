@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,7 +16,7 @@ from mddf._input.cell_values import missing_cells
 Kind = Literal["number", "boolean", "category", "date", "empty"]
 
 # Columns with more texts are names or free text, whose list would outweigh the model. Not tuned.
-_MAX_LEVELS = 10_000
+MAX_LEVELS = 10_000
 
 
 @register_serializable("column")
@@ -63,9 +63,9 @@ def _describe(series: nw.Series[Any], name: Any, *, is_marked: bool) -> ColumnDe
     levels = _distinct_values(series, is_missing)
     if levels is None:
         return ColumnDescription(name, kind, missing_share=share)
-    if len(levels) > _MAX_LEVELS and all(type(level) is str for level in levels):
+    if len(levels) > MAX_LEVELS and all(type(level) is str for level in levels):
         return ColumnDescription(name, kind, missing_share=share)
-    return ColumnDescription(name, kind, tuple(sorted(levels, key=_by_type)), share)
+    return ColumnDescription(name, kind, sorted_levels(levels), share)
 
 
 def _missing(series: nw.Series[Any]) -> np.ndarray:
@@ -108,6 +108,11 @@ def _kind_of_series(series: nw.Series[Any], is_missing: np.ndarray) -> Kind:
     if all(hasattr(kind, "__float__") and not issubclass(kind, str) for kind in types):
         return "number"
     return "category"
+
+
+def sorted_levels(levels: Iterable[Any]) -> tuple[Any, ...]:
+    """Sort categories, which may have different types."""
+    return tuple(sorted(levels, key=_by_type))
 
 
 def _by_type(value: Any) -> tuple[bool, Any]:
