@@ -1,3 +1,4 @@
+import gc
 import importlib
 import importlib.util
 import os
@@ -176,6 +177,14 @@ def two_threads():
         yield
     with ThreadPoolExecutor() as pool:
         pool.submit(limiter.restore_original_limits).result()
+
+
+@pytest.fixture
+def without_collections():
+    """Ctrl-C would be lost in a callback of the garbage collector, such as hypothesis sets."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 @pytest.fixture

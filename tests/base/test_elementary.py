@@ -91,12 +91,12 @@ ELSEWHERE = {
     ".cpp": r"\bstd::(exp|log|pow|tanh|cbrt|sin|cos|tan|erf|[lt]gamma)\w*\(",
 }
 # Times; penalties to choose from; normal scores, which are rounded to ten binary digits; whether a
-# warning is shown.
+# warning or a finding is shown.
 HARMLESS = {
     "np.log2(block.n_nodes",
     "np.logspace(-4, 2, 13)",
     "scipy.special import ndtri",
-    "scipy.special import bdtrc",
+    "scipy.special import bdtr",
     "scipy.special import chdtr",
     "scipy.special import gammaln",
     "mddf/_input/subjects.py: rate = mean * -np.expm1(-rate)",

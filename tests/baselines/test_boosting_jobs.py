@@ -35,6 +35,7 @@ def noise():
     return rng.normal(size=(3000, 10)), rng.integers(0, 2, 3000)
 
 
+@pytest.mark.usefixtures("time_limit", "without_collections")
 @pytest.mark.parametrize(("name", "n_classes"), list(zip(LONG, [2, 3] * 3, strict=True)))
 def test_an_interrupt_leaves_the_estimator_as_it_was(name, n_classes, noise):
     iris, y = load_iris(return_X_y=True)

@@ -333,6 +333,7 @@ def test_a_worker_that_is_stopped():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("time_limit", "without_collections")
 @pytest.mark.parametrize("n_workers", [1, 2])
 def test_an_interrupt_ends_the_fit_on_the_workers(n_workers):
     X, y = made_array(20_000)
