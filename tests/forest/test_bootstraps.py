@@ -32,7 +32,7 @@ def drawn(forest):
 @classifiers
 def test_every_class_gives_as_many_draws(Forest):
     for weighted in [False, True]:
-        for max_samples in [None, 90, 0.5, 2]:
+        for max_samples in [None, 95, 0.5, 2]:
             X, y = uneven()
             weights = np.random.default_rng(1).integers(0, 3, len(y)) * 1.0 if weighted else None
             forest = Forest(
@@ -43,7 +43,7 @@ def test_every_class_gives_as_many_draws(Forest):
             by_class = np.stack([counts[:, y == c].sum(axis=1) for c in range(3)], axis=1)
             n = len(y) if weights is None else int(weights.sum())
             class_counts = np.bincount(y[weights > 0] if weighted else y)
-            expected = {None: class_counts.min(), 90: 30, 0.5: round(n / 6), 2: 1}[max_samples]
+            expected = {None: class_counts.min(), 95: 32, 0.5: round(n / 6), 2: 1}[max_samples]
             assert np.all(by_class == expected)
             if weighted:
                 assert not counts[:, weights == 0].any()

@@ -66,6 +66,20 @@ def test_members_do_not_start_threads_of_their_own(n_jobs, calls):
     assert all(pools and max(pools) == 1 for *_, pools in calls[:5])
 
 
+def test_members_train_on_rows_with_weight(calls):
+    X, y = rows_of(120)
+    X[:, 0] = np.arange(120)
+    weight = (np.arange(120) % 3 > 0).astype(float)
+    model = DeepForestClassifier(1, members=["random", Spy()], n_estimators=2, random_state=0)
+    model.fit(X, y, sample_weight=weight)
+    assert calls
+    for trained, *_ in calls:
+        assert weight[trained.astype(int)].all()
+    halves = [(np.arange(60), np.arange(60, 120)), (np.arange(60, 120), np.arange(60))]
+    with pytest.raises(ValueError, match="must leave every fold a sample with a weight above"):
+        model.set_params(cv=halves).fit(X, y, sample_weight=np.arange(120) < 60)
+
+
 # Tables
 
 
