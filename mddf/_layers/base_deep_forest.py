@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.progress import tell_line
 from mddf._base.validation import COUNT, Within
-from mddf._binning.binner import Binner
 from mddf._fitted.fitted_model import FittedStages, Stage
 from mddf._fitted.vector_layout import bounded
 from mddf._gradient.target_encoding import FEWEST_LEVELS
@@ -41,7 +40,7 @@ from mddf._layers.stack import MOST_COLUMNS, Stack
 from mddf._layers.tasks import Task
 from mddf._layers.trainer import Trainer
 from mddf._layers.weight_reasons import weight_reasons
-from mddf._members.dataframes import FrameColumns, FrameMaker
+from mddf._members.dataframes import FrameColumns
 from mddf._members.screening import is_wide
 from mddf._resampling.folds import (
     Folds,
@@ -255,6 +254,7 @@ class BaseDeepForest(Layered):
         folds, outer_folds = self._make_folds(inputs, target, binned, cv)
         holds_groups_out = groups is not None or gives_folds(self.cv)
         reads_numbers = any("numbers" in member.reads for member in members)
+        reads_frames = any("frames" in member.reads for member in members)
         levels = binner.all_levels(inputs.table)
         boosting_folds = None
         if isinstance(self.cv, str) and groups is None:
@@ -283,7 +283,8 @@ class BaseDeepForest(Layered):
             groups=None if groups is None else group_numbers(groups, strata, cv),
             levels=levels,
             boosting_folds=boosting_folds,
-            frames=_frame_maker(inputs, members, binner),
+            frame_columns=FrameColumns.from_table(inputs.table) if reads_frames else None,
+            encoders=binner.encoders_,
         )
         return trainer.in_time_order(rows_never_held_out(folds, len(strata)))
 
@@ -384,13 +385,3 @@ class BaseDeepForest(Layered):
         yield from super()._counts()
         n_added = self._fitted.n_added
         yield "n_added", n_added, min(n_added, max(MOST_COLUMNS, self._n_columns))
-
-
-def _frame_maker(
-    inputs: FitInputs, members: Sequence[Member], binner: Binner
-) -> FrameMaker | None:
-    """Maker of data frames for users' estimators, if X is a data frame."""
-    if not any("frames" in member.reads for member in members):
-        return None
-    columns = FrameColumns.from_table(inputs.table)
-    return None if columns is None else FrameMaker(columns, binner.encoders_)

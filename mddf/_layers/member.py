@@ -565,7 +565,7 @@ class EstimatorMember(Member):
                 (*entropy, first) if first else entropy,
                 name=self.name,
                 layer_input=job.layer_input,
-                frames=trainer.frames if self.is_external else None,
+                frame_columns=trainer.frame_columns if self.is_external else None,
             )
         return fits
 
@@ -613,7 +613,6 @@ class EstimatorMember(Member):
     def freeze(
         self, models: list[Any], trainer: Trainer, *, weight: float = 0.0, exponent: float = 1.0
     ) -> FittedMember:
-        frames = trainer.frames if self.is_external else None
         return ExternalMember(
             models,
             trainer.task.n_columns,
@@ -621,7 +620,7 @@ class EstimatorMember(Member):
             weight=weight,
             exponent=exponent,
             name=self.name,
-            frame_columns=None if frames is None else frames.columns,
+            frame_columns=trainer.frame_columns if self.is_external else None,
         )
 
 

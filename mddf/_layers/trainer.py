@@ -12,6 +12,7 @@ import numpy as np
 
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.bins import Bins, apply_bins, find_bins
+from mddf._binning.categories import CategoryEncoder
 from mddf._binning.encoded_rows import CategoryLevels
 from mddf._core import HeldOut, Sampling
 from mddf._fitted.vector_layout import GRAIN, rounded, select_columns
@@ -20,7 +21,7 @@ from mddf._layers.deadline import Clock
 from mddf._layers.memmap import put_aside
 from mddf._layers.seeds import Seeds
 from mddf._layers.tasks import Task
-from mddf._members.dataframes import FrameMaker
+from mddf._members.dataframes import FrameColumns
 from mddf._members.external_training import TrainingData, fit_external
 from mddf._members.fit import Fit
 from mddf._members.screening import best_columns, is_wide, split_gains
@@ -193,7 +194,9 @@ class Trainer:
     groups: np.ndarray | None = None
     # Levels of the columns with many categories, for boosted trees.
     levels: CategoryLevels | None = None
-    frames: FrameMaker | None = None  # makes data frames for users' estimators
+    # Columns of the data frames for users' estimators, and encoders of their categories.
+    frame_columns: FrameColumns | None = None
+    encoders: Mapping[int, CategoryEncoder] = field(default_factory=dict)
     n_jobs: int | None = None
     clock: Clock = field(default_factory=Clock)  # without a limit by default
     show_progress: bool = False  # whether a progress bar counts trees
@@ -413,8 +416,8 @@ class Trainer:
         *,
         name: str = "",  # name of the estimator in error messages
         layer_input: LayerInput | None = None,
-        # Makes the data frames on which the estimator is fitted; None: it is fitted on arrays.
-        frames: FrameMaker | None = None,
+        # Columns of the data frames on which the estimator is fitted; None: it gets arrays.
+        frame_columns: FrameColumns | None = None,
     ) -> list[Fit]:
         """Fit clones of an estimator on splits of the rows, and predict the held-out rows."""
         assert self.numbers is not None
@@ -430,7 +433,8 @@ class Trainer:
             n_columns=self.task.n_columns,
             sample_weight=weights,
             n_classes_per_output=self.task.n_classes_per_output,
-            frames=frames,
+            frame_columns=frame_columns,
+            encoders={} if frame_columns is None else self.encoders,
         )
         parts = [(split.train, split.held_out_rows()) for split in splits]
         return fit_external(model, data, parts, entropy=entropy, n_jobs=self.n_jobs, name=name)

@@ -17,7 +17,7 @@ from mddf._input.table import Table
 @register_serializable("frame columns")
 @dataclass(frozen=True)
 class FrameColumns:
-    """Columns of the data frame passed to fit."""
+    """Columns of the data frame passed to fit, as which numeric rows are converted to frames."""
 
     names: list[Hashable]
     whole: dict[int, str]  # NumPy types of the columns of integers and booleans
@@ -29,41 +29,31 @@ class FrameColumns:
             return None
         return cls(list(table.names), table.whole_types)
 
+    def frame(self, numbers: np.ndarray, encoders: Mapping[int, CategoryEncoder]) -> Any:
+        """Make a data frame of pandas from an array of shape (n_rows, n_columns).
 
-@dataclass(frozen=True)
-class FrameMaker:
-    """Converts numeric rows to pandas data frames with the columns of the frame passed to fit."""
-
-    columns: FrameColumns
-    encoders: Mapping[int, CategoryEncoder]  # by the columns that hold categories
-
-    @property
-    def codes_of(self) -> dict[int, dict[object, float]]:
-        """The codes of each column's categories."""
-        return {c: encoder.codes_by_category for c, encoder in self.encoders.items()}
-
-    def frame(self, numbers: np.ndarray) -> Any:
-        """Make a data frame from an array of shape (n_rows, n_columns).
-
-        Categories that are not in the training data are missing. If there were more categories
-        than `max_bins`, one of the rarest stands for all that share a code.
+        The encoders are those of the columns that hold categories. Categories that are not in the
+        training data are missing. If there were more categories than `max_bins`, one of the rarest
+        stands for all that share a code.
         """
         import pandas as pd
 
-        cells = {c: self._cells(c, numbers[:, c]) for c in range(numbers.shape[1])}
+        cells = {
+            c: self._cells(c, numbers[:, c], encoders.get(c)) for c in range(numbers.shape[1])
+        }
         frame = pd.DataFrame(cells, index=pd.RangeIndex(len(numbers)))
-        frame.columns = pd.Index(self.columns.names)
+        frame.columns = pd.Index(self.names)
         return frame
 
-    def _cells(self, c: int, numbers: np.ndarray) -> Any:
-        if c in self.encoders:
+    def _cells(self, c: int, numbers: np.ndarray, encoder: CategoryEncoder | None) -> Any:
+        if encoder is not None:
             import pandas as pd
 
             codes = np.where(np.isnan(numbers), -1, numbers).astype(np.int64)
-            return pd.Categorical.from_codes(codes, self.encoders[c].first_categories())
-        if c in self.columns.whole and not np.isnan(numbers).any():
+            return pd.Categorical.from_codes(codes, encoder.first_categories())
+        if c in self.whole and not np.isnan(numbers).any():
             with np.errstate(invalid="ignore"):  # of numbers that are out of range
-                whole = numbers.astype(self.columns.whole[c])
+                whole = numbers.astype(self.whole[c])
             if np.array_equal(whole, numbers):
                 return whole
         return np.ascontiguousarray(numbers)

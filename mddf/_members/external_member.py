@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -11,11 +10,10 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, is_classifier
 
 from mddf._base.serialization import register_serializable
-from mddf._binning.categories import CategoryEncoder
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._fitted.fitted_model import FittedMember
 from mddf._fitted.vector_layout import rounded
-from mddf._members.dataframes import FrameColumns, FrameMaker
+from mddf._members.dataframes import FrameColumns
 from mddf._members.external import blaming
 from mddf._trees.arrays import shares
 
@@ -58,14 +56,11 @@ class ExternalMember(FittedMember):
     def has_trees(self) -> bool:
         return False
 
-    def frame_maker(self, encoders: Mapping[int, CategoryEncoder]) -> FrameMaker | None:
-        """Maker of the data frames that the models take; None if they take arrays."""
-        return None if self.frame_columns is None else FrameMaker(self.frame_columns, encoders)
-
     def vectors(self, rows: EncodedRows, n_jobs: int | None) -> np.ndarray:
         assert rows.numbers is not None
-        frames = self.frame_maker(rows.encoders)
-        X = rows.numbers if frames is None else frames.frame(rows.numbers)
+        X = rows.numbers
+        if self.frame_columns is not None:
+            X = self.frame_columns.frame(rows.numbers, rows.encoders)
         predictions = [
             external_vectors(model, X, self.n_columns, self.name) for model in self.models
         ]

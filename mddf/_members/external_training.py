@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,9 @@ from mddf._base.backends import in_order, shared
 from mddf._base.parallel import job_count, shares_memory
 from mddf._base.serialization import is_serializable
 from mddf._base.thread_limits import one_thread
+from mddf._binning.categories import CategoryEncoder
 from mddf._gradient.base import GradientBoosting
-from mddf._members.dataframes import FrameMaker
+from mddf._members.dataframes import FrameColumns
 from mddf._members.external import blaming, weight_parameter
 from mddf._members.external_member import (
     FittedModel,
@@ -47,12 +48,14 @@ class TrainingData:
     n_columns: int  # number of classes, or of outputs of a regression
     sample_weight: np.ndarray | None
     n_classes_per_output: Sequence[int] | None = None  # for classes of several outputs
-    frames: FrameMaker | None = None  # for estimators that take data frames
+    frame_columns: FrameColumns | None = None  # for estimators that take data frames
+    encoders: Mapping[int, CategoryEncoder] = field(default_factory=dict)  # of their categories
 
     def rows(self, rows: np.ndarray) -> Any:
         """Some rows as the estimator takes them: an array or a data frame."""
         X = self.X[rows]
-        return X if self.frames is None else self.frames.frame(X)
+        columns = self.frame_columns
+        return X if columns is None else columns.frame(X, self.encoders)
 
     @property
     def is_regression(self) -> bool:

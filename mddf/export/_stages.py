@@ -180,8 +180,9 @@ def _add_estimators(
 ) -> str:
     predictions = []
     numbers = rows.numbers
-    frames = member.frame_maker(rows.encoders)
-    category_codes = None if frames is None else frames.codes_of
+    category_codes = None
+    if member.frame_columns is not None:
+        category_codes = {c: encoder.codes_by_category for c, encoder in rows.encoders.items()}
     for model in member.models:
         if is_regressor:
             vectors = add_external_regressor(graph, numbers, model, category_codes=category_codes)
