@@ -56,7 +56,7 @@ def parts_of(named: dict[str, Any]) -> list[Any]:
     to Dask collections with the same partitions.
     """
     names = list(named)
-    X = _with_whole_rows(names[0], named[names[0]])
+    X = with_whole_rows(names[0], named[names[0]])
     columns = [_frame_parts(X) if is_dask_frame(X) else X.to_delayed().ravel()]
     for name in names[1:]:
         collection = named[name]
@@ -71,7 +71,7 @@ def parts_of(named: dict[str, Any]) -> list[Any]:
     ]
 
 
-def _with_whole_rows(name: str, X: Any) -> Any:
+def with_whole_rows(name: str, X: Any) -> Any:
     """Features in chunks that have all columns."""
     refuse_other_than_collections(name, X)
     if is_dask_frame(X):
@@ -81,6 +81,14 @@ def _with_whole_rows(name: str, X: Any) -> Any:
     if X.ndim != 2:
         raise ValueError(f"{name} must have two dimensions, got {X.ndim}")
     return X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})
+
+
+def example_rows(X: Any) -> Any:
+    """A few made rows with the columns of a collection; None if their number is not known."""
+    if is_dask_frame(X):
+        return X._meta_nonempty
+    n_columns = X.shape[1]
+    return None if np.isnan(n_columns) else np.zeros((1, int(n_columns)))
 
 
 def _frame_parts(frame: Any) -> Sequence[Any]:
@@ -187,7 +195,7 @@ def predicted(X: Any, model: Any, method: str, example: Any, columns: Sequence[s
     columns : sequence of str
         Names of the columns of predictions with two dimensions.
     """
-    X = _with_whole_rows("X", X)
+    X = with_whole_rows("X", X)
     delayed_model = dask.delayed(model)
     none = example[:0]
     if is_dask_frame(X):

@@ -11,11 +11,24 @@ from typing import Any
 from uuid import uuid4
 
 from distributed import Client, Future, MultiLock, default_client
+from sklearn.base import clone
 
 from mddf._base.messages import short
-from mddf._clusters.collections import assigned, n_rows_of, parts_of, row_chunks
+from mddf._base.validation import monotonic_signs
+from mddf._clusters.collections import (
+    assigned,
+    example_rows,
+    n_rows_of,
+    parts_of,
+    row_chunks,
+    with_whole_rows,
+)
 from mddf._clusters.waiting import refuse_lost_scheduler, results_of
 from mddf._clusters.worker import FitResult, FitTask, cancel_fit, fit_rank, prepare_rank
+from mddf._gradient.base import GradientBoosting
+from mddf._gradient.options import interaction_groups
+from mddf._input.category_mask import category_mask
+from mddf._input.reading import read_table
 
 # Seconds in which a worker that is alive is told that a fit is cancelled. Not tuned.
 _SECONDS_TO_CANCEL = 1.0
@@ -70,6 +83,7 @@ def fit_on_workers(
     weights. Partitions that follow each other are placed on the same worker, so that the order
     of the workers is the order of the rows.
     """
+    _check_columns(model, training["X"])
     workers = sorted(client.nthreads())
     if not workers:
         raise RuntimeError("the cluster must have at least one worker, got none")
@@ -106,6 +120,20 @@ def fit_on_workers(
     for category, message in results[0].warnings:
         warnings.warn(message, category, stacklevel=3)  # the line that calls `fit`
     return results[0].model, [result.n_bytes_sent for result in results]
+
+
+def _check_columns(model: Any, X: Any) -> None:
+    """Refuse unusable columns, and parameters that do not fit to them, before any work."""
+    rows = example_rows(with_whole_rows("X", X))
+    if rows is None:
+        return
+    example = clone(model)
+    features = example.categorical_features
+    table = read_table(example, rows, reset=True, categorical_features=features)
+    # Constraints that are refused for several classes are refused by the fit.
+    monotonic_signs(example, category_mask(table, features), 1)
+    if isinstance(example, GradientBoosting):
+        interaction_groups(example.interaction_cst, example.n_features_in_)
 
 
 @contextmanager

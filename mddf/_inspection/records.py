@@ -102,7 +102,9 @@ def _cells(column: ColumnDescription, rows: Sequence[Mapping[str, Any]]) -> Any:
         return pandas.to_datetime(pandas.Series(cells, dtype=object), utc=True)
     # The types are those of the fit, so that a model can be fitted to the table.
     if column.kind == "category":
-        return pandas.Categorical(cells)
+        # A list of texts is a column of categories without more work.
+        are_texts = set(map(type, column.levels or ("",))) == {str}
+        return cells if are_texts else pandas.Categorical(cells)
     if column.kind == "boolean":
         return pandas.array(cells, dtype="boolean" if None in cells else "bool")
     return cells.astype(float)

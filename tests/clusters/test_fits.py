@@ -274,6 +274,25 @@ def test_inputs(client):
     assert not hasattr(model, "estimator_")
 
 
+def test_columns_are_checked_before_any_work(client):
+    def never(X):
+        raise AssertionError("a partition is computed")
+
+    X, y = collections_of()
+    X = X.map_blocks(never, dtype=float, meta=np.zeros((0, 0)))
+    for parameters, message in [
+        ({"monotonic_cst": [1, 1]}, "but the input data X has 5 features"),
+        ({"categorical_features": [7]}, "categorical_features"),
+        ({"interaction_cst": [[0, 9]]}, "interaction_cst"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            DaskEstimator(GradientBoostingRegressor(**parameters)).fit(X, y)
+    frame = dd.from_pandas(made_frame()[0], npartitions=2)
+    model = DaskEstimator(GradientBoostingRegressor(categorical_features=["shape"]))
+    with pytest.raises(ValueError, match="shape"):
+        model.fit(frame.map_partitions(never, meta=frame._meta), y)
+
+
 def test_a_client_that_is_not_the_default():
     X, y = chunked(*made_array(), 100)
     options = {"processes": False, "n_workers": 1, "dashboard_address": ":0"}
@@ -378,6 +397,7 @@ def test_a_scheduler_that_is_killed(tmp_path):
     finally:
         for process in processes:
             process.kill()
+            process.wait()
 
 
 @pytest.mark.slow
