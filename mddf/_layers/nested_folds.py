@@ -243,4 +243,7 @@ def grow_on_folds(
         layer_input=layer_input,
         description="nested folds",
     )
-    return [list(fits) for _, fits in fit_all(dict(enumerate(members)), trainer, job)]
+    fits_of_members = []
+    for _, fits in fit_all(dict(enumerate(members)), trainer, job):
+        fits_of_members.append(list(fits))
+    return fits_of_members
