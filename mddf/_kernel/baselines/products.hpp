@@ -111,9 +111,9 @@ class Products {
   }
 
   const double* column(std::size_t k) {
-    const auto found = kept_.find(k);
-    if (found != kept_.end()) {
-      return found->second.data();
+    const auto product = kept_.find(k);
+    if (product != kept_.end()) {
+      return product->second.data();
     }
     if ((kept_.size() + 1) * n_learners_ * sizeof(double) > kMaxBytes) {
       kept_.clear();

@@ -199,7 +199,7 @@ FoundTree grow_layerwise(Grower& grower, const Penalty& penalty, int max_depth) 
     double gain;
   };
   Champion champion(grower, penalty(1));
-  std::vector<Open> open;  // leaves whose best split was found but not made
+  std::vector<Open> open;  // leaves whose best split is known but not made
   std::vector<std::int32_t> fresh{0};
   for (int depth = 1; depth <= max_depth; ++depth) {
     const std::vector<Split> splits = grower.best_splits(fresh);

@@ -181,15 +181,15 @@ Out<int32_t, 2> leaf_quantiles(In<int64_t, 2> leaves, In<int64_t, 1> leaf_start,
   for (int64_t i = 0; i < n_rows * n_trees; ++i)
     check(0 <= leaves.data()[i] && leaves.data()[i] < n_leaves, "leaves: a leaf is out of range");
   const size_t n_shares = shares.shape(0);
-  std::vector<int32_t> found(static_cast<size_t>(n_rows) * n_shares);
+  std::vector<int32_t> ranks(static_cast<size_t>(n_rows) * n_shares);
   without_gil(cancel, [&](Interrupt& interrupt) {
     LeafQuantiles quantiles(kept, as_span(shares));
     for (int64_t row = 0; row < n_rows; ++row) {
       interrupt.poll(16 * n_trees);
-      quantiles.find(leaves.data() + row * n_trees, n_trees, found.data() + row * n_shares);
+      quantiles.find(leaves.data() + row * n_trees, n_trees, ranks.data() + row * n_shares);
     }
   });
-  return to_numpy<int32_t, 2>(std::move(found), {leaves.shape(0), n_shares});
+  return to_numpy<int32_t, 2>(std::move(ranks), {leaves.shape(0), n_shares});
 }
 
 }  // namespace

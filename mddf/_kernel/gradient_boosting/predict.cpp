@@ -48,15 +48,15 @@ void walk_down(const TreeArrays& trees, int64_t tree, const uint8_t* rows, int64
 }
 
 // Finds the leaves of a few rows in a symmetric tree.
-void find_ways_of_few(const TreeArrays& trees, int64_t tree, const uint8_t* rows, int64_t n,
-                      int64_t n_columns, int32_t* leaves) {
+void find_symmetric_leaves_of_few(const TreeArrays& trees, int64_t tree, const uint8_t* rows,
+                                  int64_t n, int64_t n_columns, int32_t* leaves) {
   const int64_t first = trees.first_split[tree], last = trees.first_split[tree + 1];
   for (int64_t i = 0; i < n; ++i) {
     const uint8_t* codes = rows + i * n_columns;
-    int32_t way = 0;
+    int32_t leaf = 0;
     for (int64_t split = first; split < last; ++split)
-      way = 2 * way + goes_right(trees, split, codes[trees.column[split]]);
-    leaves[i] = way;
+      leaf = 2 * leaf + goes_right(trees, split, codes[trees.column[split]]);
+    leaves[i] = leaf;
   }
 }
 
@@ -76,15 +76,15 @@ MDDF_INLINE void apply_split(const TreeArrays& trees, int64_t split, const uint8
 }
 
 // Finds the leaves of a block of rows in a symmetric tree.
-MDDF_INLINE void find_ways(const TreeArrays& trees, int64_t tree, const uint8_t* columns, int64_t n,
-                           int32_t* leaves) {
-  uint16_t way[kBlock];
-  std::fill_n(way, n, uint16_t{0});
+MDDF_INLINE void find_symmetric_leaves(const TreeArrays& trees, int64_t tree,
+                                       const uint8_t* columns, int64_t n, int32_t* leaves) {
+  uint16_t leaf[kBlock];
+  std::fill_n(leaf, n, uint16_t{0});
   for (int64_t split = trees.first_split[tree]; split < trees.first_split[tree + 1]; ++split)
     apply_split(trees, split, columns, n, [&](int64_t i, bool right) MDDF_INLINED {
-      way[i] = static_cast<uint16_t>(2 * way[i] + right);
+      leaf[i] = static_cast<uint16_t>(2 * leaf[i] + right);
     });
-  std::copy_n(way, n, leaves);
+  std::copy_n(leaf, n, leaves);
 }
 
 // Finds the leaves of a block of rows in a leaf-wise tree by all of its splits (C. Lucchese and
@@ -126,13 +126,13 @@ void each_leaf(const TreeArrays& trees, int64_t first, int64_t last, const uint8
     const int64_t filled = (n + kLanes - 1) / kLanes * kLanes;
     for (int64_t tree = first; tree < last; ++tree) {
       if (trees.symmetric && few) {
-        find_ways_of_few(trees, tree, block, n, n_columns, leaves.data());
+        find_symmetric_leaves_of_few(trees, tree, block, n, n_columns, leaves.data());
       } else if (!trees.symmetric && (few || !trees.has_bits[tree])) {
         walk_down(trees, tree, block, n, n_columns, leaves.data());
       } else {
         simd::with_vectors(wide, [&]() MDDF_INLINED {
           if (trees.symmetric)
-            find_ways(trees, tree, columns.data(), filled, leaves.data());
+            find_symmetric_leaves(trees, tree, columns.data(), filled, leaves.data());
           else if (n_leaves(trees, tree) <= 32)
             exclude_leaves<uint32_t>(trees, tree, columns.data(), filled, leaves.data());
           else

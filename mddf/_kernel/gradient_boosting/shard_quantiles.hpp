@@ -46,14 +46,14 @@ std::vector<double> quantiles_of_shards(const std::vector<double>& values, Group
     wanted[group] = are_weighted ? share * totals[group]
                                  : std::clamp(std::ceil(share * totals[group]), 1.0,
                                               std::max(1.0, totals[group]));
-  std::vector<uint64_t> found(n_groups);
+  std::vector<uint64_t> prefix(n_groups);
   for (int shift = 64 - kBits; shift >= 0; shift -= kBits) {
     counts.assign(static_cast<size_t>(n_groups) * kBins, 0);
     for (int64_t i = 0; i < n; ++i) {
       const int group = group_of(i);
       if (group < 0) continue;
       const uint64_t key = ordered_key(values[i]) >> shift;
-      if (shift + kBits < 64 && key >> kBits != found[group]) continue;
+      if (shift + kBits < 64 && key >> kBits != prefix[group]) continue;
       counts[static_cast<size_t>(group) * kBins + (key & (kBins - 1))] += weight_of(i);
     }
     shards.sum(counts);
@@ -62,12 +62,12 @@ std::vector<double> quantiles_of_shards(const std::vector<double>& values, Group
       int bin = 0;
       while (bin + 1 < kBins && before[group] + of_group[bin] < wanted[group])
         before[group] += of_group[bin++];
-      found[group] = found[group] << kBits | static_cast<uint64_t>(bin);
+      prefix[group] = prefix[group] << kBits | static_cast<uint64_t>(bin);
     }
   }
   std::vector<double> quantiles(n_groups);
   for (int group = 0; group < n_groups; ++group)
-    if (totals[group] > 0) quantiles[group] = from_ordered_key(found[group]);
+    if (totals[group] > 0) quantiles[group] = from_ordered_key(prefix[group]);
   return quantiles;
 }
 

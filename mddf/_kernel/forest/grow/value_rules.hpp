@@ -214,7 +214,7 @@ class ValueRules : public TreeState<ValueTraining, RowSample, ValueWriter, Targe
     return right;
   }
   Frame divide(Frame& frame, Split& split, DividedValueRows& rows) {
-    const BinSumsOfValues bins = best_sums_.sums();
+    const BinSumsOfValues bins = best_sums_.cells();
     std::array<TargetSums, 2> sides;
     CodeSet on_right;
     bins.for_each_code([&](int code) {

@@ -69,13 +69,13 @@ void walk_nodes(int64_t n, Tree tree, Row row, Next next, Fetch fetch, Emit emit
 // of the trees, then of the rows.
 template <class Tree, class Row, class Next, class Emit>
 void walk_few(int64_t n_rows, int64_t n_trees, Tree tree, Row row, Next next, Emit emit) {
-  std::vector<uint32_t> found(n_trees * n_rows);
+  std::vector<uint32_t> leaves(n_trees * n_rows);
   walk_nodes(
       n_trees * n_rows, [&](int64_t i) { return tree(i / n_rows); },
       [&](int64_t i) { return row(i % n_rows); }, next, [](int64_t) {},
-      [&](int64_t i, uint32_t leaf) { found[i] = leaf; });
+      [&](int64_t i, uint32_t leaf) { leaves[i] = leaf; });
   for (int64_t t = 0, i = 0; t < n_trees; ++t)
-    for (int64_t r = 0; r < n_rows; ++r) emit(r, t, found[i++]);
+    for (int64_t r = 0; r < n_rows; ++r) emit(r, t, leaves[i++]);
 }
 
 // A node in the layout for walking. The next node is `child` or `child` + 1. In trees without

@@ -273,10 +273,10 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     std::array<int, kSmall> code_of;
     int n = 0;
     for (__m128i code = rest.lowest(); as_int(code) != kMissing; code = rest.lowest()) {
-      const Codes64 taken = rest.equal_to(code);
+      const Codes64 members_of_code = rest.equal_to(code);
       code_of[n] = as_int(code);
-      members[n++] = taken.bits();
-      rest.take_out(taken);
+      members[n++] = members_of_code.bits();
+      rest.take_out(members_of_code);
     }
     const uint64_t missing = codes.missing() & mask;
     if (missing) {
@@ -333,10 +333,10 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     uint64_t best_left = 0;
     __m128i code = rest.lowest();
     while (true) {
-      const Codes64 taken = codes.up_to(code);
-      const uint64_t left = (taken.bits() & mask) | first;
+      const Codes64 up_to_code = codes.up_to(code);
+      const uint64_t left = (up_to_code.bits() & mask) | first;
       if (left == mask) return best_left;
-      rest.take_out(taken);
+      rest.take_out(up_to_code);
       const __m128i next = rest.lowest();
       const double score = score_of(left, best.score);
       if (score > best.score) {

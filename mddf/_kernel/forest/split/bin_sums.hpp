@@ -236,18 +236,19 @@ MDDF_TARGET_AVX2 inline int find_best_avx2(BinSums sums, double total_terms, dou
     const __m256d splits = _mm256_cmp_pd(denominator, _mm256_setzero_pd(), _CMP_GT_OQ);
     const __m256i left_over = _mm256_set1_epi64x(end - b), at = _mm256_setr_epi64x(0, 1, 2, 3);
     const __m256d is_in_range = _mm256_castsi256_pd(_mm256_cmpgt_epi64(left_over, at));
-    const __m256d found = _mm256_blendv_pd(none, score, _mm256_and_pd(splits, is_in_range));
-    _mm256_storeu_pd(scores + b, found);
-    most = _mm256_max_pd(most, found);
+    const __m256d allowed_scores =
+        _mm256_blendv_pd(none, score, _mm256_and_pd(splits, is_in_range));
+    _mm256_storeu_pd(scores + b, allowed_scores);
+    most = _mm256_max_pd(most, allowed_scores);
   }
   const __m128d half = _mm_max_pd(_mm256_castpd256_pd128(most), _mm256_extractf128_pd(most, 1));
   const double top = std::max(half[0], half[1]), almost_top = top * (1 - 0x1p-50);
   if (!(top > best)) return end;
   if (best >= almost_top) return kUnknown;
   for (int b = from;; b += 4) {
-    const int found = _mm256_movemask_pd(
+    const int at_top = _mm256_movemask_pd(
         _mm256_cmp_pd(_mm256_loadu_pd(scores + b), _mm256_set1_pd(almost_top), _CMP_GE_OQ));
-    if (found) return scores[b + lowest_bit(found)] == top ? b + lowest_bit(found) : kUnknown;
+    if (at_top) return scores[b + lowest_bit(at_top)] == top ? b + lowest_bit(at_top) : kUnknown;
   }
 }
 

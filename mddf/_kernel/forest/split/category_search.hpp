@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "forest/data/bin_counts.hpp"
+#include "forest/data/bin_cells.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/split/criterion.hpp"
 #include "forest/split/node_classes.hpp"

@@ -8,7 +8,7 @@
 
 #include "common/interrupt.hpp"
 #include "common/random.hpp"
-#include "forest/data/bin_counts.hpp"
+#include "forest/data/bin_cells.hpp"
 #include "forest/data/bin_matrix.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/data/nonzero_rows.hpp"
@@ -91,7 +91,7 @@ class ClassSplitter {
   // Fills `classes` with the classes of both sides of the split that was found last by counts, and
   // sends what the node does not have to the side with more weight. Returns the rows on the left.
   uint32_t divide_counts(Split& split) {
-    const BinCounts counts = best_counts_.counts();
+    const BinCounts counts = best_counts_.cells();
     std::vector<Weight> left(node.n_present, 0);
     uint32_t n_left = 0;
     CodeSet on_right;

@@ -12,8 +12,8 @@
 namespace mddf {
 
 // Columns in random order without replacement. The first `known` columns are constant in an
-// ancestor of the node. The next `found` columns were found to be constant in the node itself.
-// Columns from `end` on have been drawn.
+// ancestor of the node. The next `new_constant` columns are constant in the node, but not in an
+// ancestor. Columns from `end` on have been drawn.
 class ColumnPool {
  public:
   // Starts a new tree. The order of the columns must not depend on earlier trees.
@@ -21,13 +21,13 @@ class ColumnPool {
 
   void begin(int64_t known) {
     known_ = known;
-    drawn_known_ = found_ = drawn_ = 0;
+    drawn_known_ = new_constant_ = drawn_ = 0;
     end_ = static_cast<int64_t>(columns_.size());
   }
   // Draws one column; a negative number means that it is known to be constant.
   int32_t draw(Random& random) {
     const int64_t at =
-        drawn_known_ + static_cast<int64_t>(random.below(end_ - found_ - drawn_known_));
+        drawn_known_ + static_cast<int64_t>(random.below(end_ - new_constant_ - drawn_known_));
     ++drawn_;
     if (at < known_) {
       // It does not matter which of them was drawn. Their order must stay: a waiting sibling relies
@@ -35,12 +35,13 @@ class ColumnPool {
       ++drawn_known_;
       return -1;
     }
-    return take(at + found_);
+    return take(at + new_constant_);
   }
   // Draws one of the columns that are not known to be constant.
   int32_t draw_unknown(Random& random) {
     ++drawn_;
-    return take(known_ + found_ + static_cast<int64_t>(random.below(end_ - found_ - known_)));
+    return take(known_ + new_constant_ +
+                static_cast<int64_t>(random.below(end_ - new_constant_ - known_)));
   }
   // Draws up to `most` columns that are not known to be constant, but at least one and no more than
   // a node with `max_features` needs. Returns their number.
@@ -60,9 +61,9 @@ class ColumnPool {
     for (int64_t i = 0; i < n; ++i) {
       if (!constant_latest_first[i]) continue;
       std::swap(columns_[first + i], columns_[end_]);
-      std::swap(columns_[end_], columns_[known_ + found_]);
+      std::swap(columns_[end_], columns_[known_ + new_constant_]);
       ++end_;
-      ++found_;
+      ++new_constant_;
     }
   }
   // Draws columns until there are max_features of them and at least one is not constant. Fills
@@ -80,10 +81,10 @@ class ColumnPool {
       mark_constant(constant, n);
     }
   }
-  bool any_unknown() const { return end_ > known_ + found_; }
+  bool any_unknown() const { return end_ > known_ + new_constant_; }
   int64_t drawn() const { return drawn_; }
   bool only_constant() const { return end_ == static_cast<int64_t>(columns_.size()); }
-  int64_t constant() const { return known_ + found_; }
+  int64_t constant() const { return known_ + new_constant_; }
 
  private:
   int32_t take(int64_t at) {
@@ -91,7 +92,7 @@ class ColumnPool {
     return columns_[end_];
   }
   std::vector<int32_t> columns_;
-  int64_t known_ = 0, drawn_known_ = 0, found_ = 0, end_ = 0, drawn_ = 0;
+  int64_t known_ = 0, drawn_known_ = 0, new_constant_ = 0, end_ = 0, drawn_ = 0;
 };
 
 }  // namespace mddf

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "forest/data/bin_counts.hpp"
+#include "forest/data/bin_cells.hpp"
 #include "forest/data/samples.hpp"
 #include "forest/data/value_sums.hpp"
 #include "forest/split/split.hpp"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "forest/data/bin_counts.hpp"
+#include "forest/data/bin_cells.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/data/training.hpp"
 #include "forest/split/best_threshold.hpp"

@@ -21,10 +21,10 @@
 
 #include "common/bits.hpp"
 #include "common/elementary.hpp"
+#include "forest/data/bin_cells.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
-#include "forest/data/value_sums.hpp"
 #include "forest/split/bounds.hpp"
 #include "forest/split/node_values.hpp"
 #include "forest/split/split.hpp"
