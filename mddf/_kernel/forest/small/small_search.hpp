@@ -170,7 +170,9 @@ class SmallSearch {
       places &= places - 1;
       if (!places) break;
       const int next = sorted.code[lowest_bit(places)];
-      if (split_.improve(weight, part, code != next, score)) threshold = code, first_right = next;
+      const bool is_better = split_.improve(weight, part, code != next, score);
+      threshold = is_better ? code : threshold;
+      first_right = is_better ? next : first_right;
       code = next;
     }
     if (threshold < 0) return false;

@@ -29,11 +29,10 @@ class TargetSplit {
     const double denominator = left * (weight_ - left);
     const double distance = static_cast<double>(part) - mean_ * left;
     const double squares = distance * distance;
-    if (!(allowed & (squares > best * denominator))) return false;
     const double score = squares / denominator;
-    if (!(score > best)) return false;
-    best = score;
-    return true;
+    const bool is_better = allowed & (squares > best * denominator) & (score > best);
+    best = is_better ? score : best;
+    return is_better;
   }
 
   // Whether each of four splits may have a higher score.
