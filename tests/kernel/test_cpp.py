@@ -11,7 +11,7 @@ KERNEL = HERE.parents[1] / "mddf/_kernel"
 
 
 @pytest.mark.skipif(shutil.which("c++") is None, reason="needs a compiler")
-@pytest.mark.parametrize("name", ["count_test"])
+@pytest.mark.parametrize("name", ["count_test", "threshold_test"])
 def test_program(name, tmp_path):
     program = tmp_path / name
     source = HERE / f"{name}.cpp"
