@@ -15,6 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import nearest, short
 from mddf._base.serialization import publish
+from mddf._input.date_columns import with_days
+from mddf._input.described_columns import days_of_dates
 from mddf._input.parquet import open_parquet, refuse_unreadable
 from mddf._schema.source import BLOCK_ROWS, PARQUET
 
@@ -141,7 +143,14 @@ class _ModelOfRows:
         _check_coverage(self.model, coverage)
         dataset, unreadable = self._open()
         features = self._features()
-        columns = list(dict.fromkeys([*features, *self.keep]))
+        # Days since 1970 follow from the dates.
+        days = {
+            name: date
+            for name, date in days_of_dates(getattr(self.model, "input_columns_", ())).items()
+            if name not in dataset.schema.names
+        }
+        read = [name for name in features if name not in days]
+        columns = list(dict.fromkeys([*read, *self.keep]))
         self._check_columns(columns, dataset.schema.names)
         refuse_unreadable(columns, unreadable)
         n_rows = 0
@@ -149,7 +158,8 @@ class _ModelOfRows:
             if not batch.num_rows:
                 continue
             n_rows += batch.num_rows
-            X = pa.Table.from_batches([batch]).select(features).to_pandas()
+            X = pa.Table.from_batches([batch]).select(read).to_pandas()
+            X = with_days(X, days)[features] if days else X
             block = predict.predictions(self.model, X, "predicted", coverage=coverage)
             for position, name in enumerate(self.keep):
                 rows.insert_column(block, position, name, batch.column(name))

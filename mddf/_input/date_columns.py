@@ -14,6 +14,7 @@ from mddf._base.messages import short
 from mddf._input.calendar import (
     DAYS,
     HOUR,
+    MICROSECONDS_PER_DAY,
     PARTS,
     are_dates,
     array_microseconds,
@@ -206,6 +207,16 @@ def microseconds_of(X: Any, name: str) -> np.ndarray:
     """Microseconds since 1970 of a column of dates in a data frame, NaN where missing."""
     frame = nw.from_native(X, eager_only=True)
     return _column_microseconds(frame[name], frame.columns.index(name))
+
+
+def with_days(X: Any, days: Mapping[str, str]) -> Any:
+    """Add the days since 1970 of columns of dates to a data frame of pandas.
+
+    `days` maps the names of the new columns to the names of the dates.
+    """
+    return X.assign(
+        **{name: microseconds_of(X, date) / MICROSECONDS_PER_DAY for name, date in days.items()}
+    )
 
 
 def _has_dates(series: nw.Series[Any]) -> bool:

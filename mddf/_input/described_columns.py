@@ -10,7 +10,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 
 from mddf._base.serialization import register_serializable
-from mddf._input.calendar import are_dates, holds_dates
+from mddf._input.calendar import DAYS, are_dates, holds_dates, part_name
 from mddf._input.cell_values import missing_cells
 
 Kind = Literal["number", "boolean", "category", "date", "empty"]
@@ -42,6 +42,16 @@ class ColumnDescription:
     kind: Kind
     levels: tuple[Any, ...] | None = None
     missing_share: float = 0.0
+
+
+def days_of_dates(columns: Collection[ColumnDescription]) -> dict[str, str]:
+    """Columns with the days since 1970 of another column, by the names of both.
+
+    ``mddf fit --elapsed`` makes them; later tables need only have the dates.
+    """
+    names = {column.name for column in columns}
+    dates = [column.name for column in columns if column.kind == "date"]
+    return {part_name(date, DAYS): date for date in dates if part_name(date, DAYS) in names}
 
 
 def describe_frame(X: Any, marked: Collection[int]) -> tuple[ColumnDescription, ...]:

@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import short
-from mddf._input.described_columns import ColumnDescription
+from mddf._input.date_columns import with_days
+from mddf._input.described_columns import ColumnDescription, days_of_dates
 
 if TYPE_CHECKING:
     import pandas
@@ -71,13 +72,24 @@ def read_records(
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise TypeError(f"rows must be a list of dicts, got {short(row)} in row {number}")
+    # Days since 1970 follow from the dates.
+    days = {
+        name: date
+        for name, date in days_of_dates(columns).items()
+        if not any(name in row for row in rows)
+    }
+    read = [column for column in columns if column.name not in days]
+    for number, row in enumerate(rows):
         if absent == "error":
-            for column in columns:
+            for column in read:
                 if column.name not in row:
                     raise ValueError(f"row {number} must have the key {column.name!r}")
     pandas = import_module("pandas")
-    table = {column.name: _cells(column, rows) for column in columns}
-    return pandas.DataFrame(table, index=pandas.RangeIndex(len(rows)))
+    table = {column.name: _cells(column, rows) for column in read}
+    frame = pandas.DataFrame(table, index=pandas.RangeIndex(len(rows)))
+    if days:
+        frame = with_days(frame, days)[[column.name for column in columns]]
+    return frame
 
 
 def _cells(column: ColumnDescription, rows: Sequence[Mapping[str, Any]]) -> Any:

@@ -118,6 +118,7 @@ def test_the_same_predictions_by_csv_and_by_parquet(folder):
         pq.write_table(table[20 * part : 20 * part + 20], f"t.folder/{part}.parquet")
     for name in ("csv", "parquet", "folder"):
         run("fit", f"t.{name}", "--target", "y", *FOREST, "--text", "code", "--dates", "day",
+            "--elapsed", "day",
             "--missing", "-999", "--out", f"{name}.mddf")  # fmt: skip
         for other in ("csv", "parquet", "folder"):
             run("predict", f"{name}.mddf", f"t.{other}", "--out", f"{name}-{other}.csv")
@@ -129,9 +130,11 @@ def test_the_same_predictions_by_csv_and_by_parquet(folder):
     rows = json.loads(pd.read_csv("t.csv").to_json(orient="records"))
     codes = [None if row["code"] is None else str(int(row["code"])) for row in rows]
     rows = [row | {"code": code} for row, code in zip(rows, codes, strict=True)]
-    kinds = ["category", "number", "boolean", "number", "date", "category"]
+    rows = [row | {"nines": None if row["nines"] == -999 else row["nines"]} for row in rows]
+    kinds = ["category", "number", "boolean", "number", "date", "category", "number"]
     assert [column.kind for column in model.input_columns_] == kinds
-    assert mddf.read_records(model, rows).shape == (n, 6)
+    predictions = model.predict(mddf.read_records(model, rows))
+    assert predictions.tolist() == pd.read_csv("csv-csv.csv")["predicted y"].tolist()
 
 
 def test_links_stay_links_and_permissions_stay(fitted):
