@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from limits import change
 from scipy import stats
+from sklearn import metrics
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, cross_val_predict
 
@@ -15,6 +16,35 @@ def probabilities(n, n_classes=3, seed=0):
     predicted = rng.dirichlet(np.ones(n_classes), n)
     draws = rng.random((n, 1)) < predicted.cumsum(axis=1)
     return draws.argmax(axis=1), predicted
+
+
+def test_scores_are_those_of_scikit_learn():
+    for n_classes in (2, 3):
+        y, predicted = probabilities(300, n_classes)
+        names = np.array(["high", "low", "middle"])[:n_classes]
+        labels = predicted.argmax(axis=1)
+        scored = predicted[:, 1] if n_classes == 2 else predicted
+        expected = {
+            "accuracy": metrics.accuracy_score(y, labels),
+            "balanced accuracy": metrics.balanced_accuracy_score(y, labels),
+            "log-loss": metrics.log_loss(y, predicted),
+            "ROC AUC": metrics.roc_auc_score(y, scored, multi_class="ovr"),
+        }
+        assert scores.evaluate(names[y], predicted, names) == pytest.approx(expected)
+    y, predicted = probabilities(300, n_classes=2)
+    predicted = np.round(predicted, 1)  # many are equal to the threshold
+    for column in (0, 1):
+        result = scores.evaluate(y, predicted, np.arange(2), scores.Decision(column, 0.3))
+        of_class = (y == column, predicted[:, column])
+        assert result["average precision"] == metrics.average_precision_score(*of_class)
+        f1 = metrics.f1_score(y == column, predicted[:, column] >= 0.3)
+        assert result["F1 at the threshold"] == f1
+    numbers, guesses = np.random.default_rng(0).normal(size=(2, 50))
+    assert scores.evaluate(numbers, guesses) == {
+        "RMSE": metrics.root_mean_squared_error(numbers, guesses),
+        "MAE": metrics.mean_absolute_error(numbers, guesses),
+        "R2": metrics.r2_score(numbers, guesses),
+    }
 
 
 def test_the_width_is_that_of_the_formula():
