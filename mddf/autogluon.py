@@ -37,7 +37,7 @@ __all__ = ["DeepForestModel", "GradientBoostingModel"]
 _REGRESSION = "regression"
 
 
-class _Model(AbstractModel):
+class _AutoGluonModel(AbstractModel):
     """Base class of both models.
 
     Hyperparameters are the parameters of the estimator. Unless they are set, ``random_state`` is
@@ -85,7 +85,7 @@ class _Model(AbstractModel):
         return {"can_refit_full": True}
 
 
-class DeepForestModel(_Model):
+class DeepForestModel(_AutoGluonModel):
     """`DeepForestClassifier` or `DeepForestRegressor` as a model of AutoGluon.
 
     A deep forest cross-validates itself. In a bag it is therefore fitted once, on all rows, and
@@ -161,7 +161,7 @@ class DeepForestModel(_Model):
         return super()._get_default_ag_args() | {"valid_stacker": False}
 
 
-class GradientBoostingModel(_Model):
+class GradientBoostingModel(_AutoGluonModel):
     """`GradientBoostingClassifier` or `GradientBoostingRegressor` as a model of AutoGluon.
 
     Early stopping uses the rows that AutoGluon holds out, or rows of its own if there are none.

@@ -37,14 +37,14 @@ def with_common_kinds(
         return X, None
     n_rows = [n for _, n in shards]
     joined = tuple(
-        _joined(c, [columns[c] for columns, _ in shards], n_rows) for c in range(len(names))
+        _joined_column(c, [columns[c] for columns, _ in shards], n_rows) for c in range(len(names))
     )
     for c, column in enumerate(joined):
         X = _with_kind(X, c, own[c].kind, column.kind)
     return X, joined
 
 
-def _joined(
+def _joined_column(
     c: int, columns: Sequence[ColumnDescription], n_rows: Sequence[int]
 ) -> ColumnDescription:
     name = columns[0].name

@@ -47,7 +47,10 @@ section of a paper.
         if options.methods:
             text = " ".join(_methods(stored)) + "\n"
         else:
-            text = "\n".join(_lines(stored, options.model, options.purpose or _TO_FILL_IN)) + "\n"
+            text = (
+                "\n".join(_lines_of_card(stored, options.model, options.purpose or _TO_FILL_IN))
+                + "\n"
+            )
         if options.out is None:
             print(text, end="")
         else:
@@ -59,7 +62,7 @@ section of a paper.
 command = CardCommand()
 
 
-def _lines(stored: files.StoredModel, path: Path, purpose: str) -> Iterator[str]:
+def _lines_of_card(stored: files.StoredModel, path: Path, purpose: str) -> Iterator[str]:
     facts = stored.facts
     yield from ("---", "library_name: mddf", "tags:", f"- {_TASKS[facts['task']]}", "---", "")
     yield f"# {_escaped(facts['target'])}: {facts['task']} by {type(stored.model).__name__}"

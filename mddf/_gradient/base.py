@@ -434,8 +434,8 @@ class GradientBoosting(BoostingParameters, TableEstimator):
         warn_of_limit(self, validation_scores, n_before)
         train_scores = boosted.train_scores
         if before:
-            validation_scores = _joined(self.validation_score_, n_before, validation_scores)
-            train_scores = _joined(self.train_score_, n_before, train_scores)
+            validation_scores = _joined_scores(self.validation_score_, n_before, validation_scores)
+            train_scores = _joined_scores(self.train_score_, n_before, train_scores)
         is_categorical = binner.categorical_[: self.n_features_in_]  # without parts of dates
         return {
             "validation_score_": validation_scores,
@@ -616,7 +616,7 @@ def _with_leaves_to_try(
     return models
 
 
-def _joined(scores_before: np.ndarray, n_before: int, scores: np.ndarray) -> np.ndarray:
+def _joined_scores(scores_before: np.ndarray, n_before: int, scores: np.ndarray) -> np.ndarray:
     """Scores of the fit before, followed by new scores, the first of which is its last one."""
     if not len(scores_before):
         return scores

@@ -43,7 +43,7 @@ def helpful_days(
     if not names:
         return []
     try:
-        trial = _Trial(estimator, X, y, sample_weight)
+        trial = _TrialOfDays(estimator, X, y, sample_weight)
         without = trial.losses([])
         return [name for name in names if _are_lower(trial.losses([name]), without)]
     # The fit itself refuses unusable arguments, with better words.
@@ -66,7 +66,7 @@ def _are_lower(losses: np.ndarray, others: np.ndarray) -> bool:
     return bool(fall.mean() > _STANDARD_ERRORS * fall.std() / np.sqrt(len(fall)))
 
 
-class _Trial:
+class _TrialOfDays:
     """Losses of small boosted trees on later rows."""
 
     def __init__(

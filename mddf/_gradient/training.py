@@ -61,7 +61,7 @@ class Boosted:
     blind_raw: np.ndarray | None = None
 
 
-class _Model:
+class _GrowingModel:
     """A model while it is grown."""
 
     def __init__(
@@ -141,7 +141,7 @@ def boost(
     any_held_out = rows.any_held_out
 
     def grow(team: _core.BoostTeam | None) -> Boosted:
-        model = _Model(rows, options, cancel, keys=keys, objective=objective, start=start)
+        model = _GrowingModel(rows, options, cancel, keys=keys, objective=objective, start=start)
         booster = model.booster
         booster.large_residual = large_residual
         settings = {"tol": tol, "watch_training": watch_training, "team": team, "cancel": cancel}
@@ -182,7 +182,7 @@ def boost(
 
 
 def _grow_by_score(
-    model: _Model,
+    model: _GrowingModel,
     rounds: Rounds,
     score: Callable[[np.ndarray], float],
     patience: int,
@@ -242,7 +242,7 @@ def _seconds_of_statistics(encoding: Encoding | None, folds: Sequence[Fold]) -> 
     return _SECONDS_PER_STATISTIC * n_copies * encoding.n_columns
 
 
-class _FoldModel(_Model):
+class _FoldModel(_GrowingModel):
     """Model of a fold while it is grown."""
 
     def __init__(

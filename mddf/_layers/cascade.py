@@ -418,11 +418,11 @@ def stage_of_models(
         bins.columns(trainer.n_features, bins.n_columns),
         inputs=list(range(len(members))),
         columns=columns,
-        importances=_importances(trainer, members, models),
+        importances=_importances_of_layer(trainer, members, models),
     )
 
 
-def _importances(
+def _importances_of_layer(
     trainer: Trainer, members: Sequence[Member], models: Sequence[list[Any]]
 ) -> np.ndarray | None:
     """Mean decrease of impurity over all models, of sum 1 or all zero; None if it is unknown."""

@@ -64,7 +64,7 @@ def try_later_layer(
         layer = Layer.from_state(state, forests)
     else:
         tell_work(f"layer {number + 1}", PROGRESS_OF_FIRST_LAYER)
-        trial = _Trial(stack, nested, forests, keep_fold_models)
+        trial = _TrialLayer(stack, nested, forests, keep_fold_models)
         for train in (trial.optimistic_layer, trial.layer_of_first_fold):
             reason = _reason_on_first_fold(stack, train(), figures, start)
             if reason:
@@ -93,7 +93,7 @@ def try_later_layer(
     return ""
 
 
-class _Trial:
+class _TrialLayer:
     """Growth of a layer on more and more of the samples; the cheap steps come first."""
 
     def __init__(

@@ -81,7 +81,9 @@ def keep_layers(stack: Stack, *, refit: bool) -> tuple[list[Stage], list[np.ndar
             average_weights=layer.average_weights if has_next else None,
             # Only the layer before it is the input of a layer.
             alphas=np.append(np.zeros(number), 1.0),
-            importances=None if number else _importances(stack.trainer, layer, models, weights[0]),
+            importances=None
+            if number
+            else _importances_of_average(stack.trainer, layer, models, weights[0]),
         )
         stages.append(stage)
     return stages, vectors
@@ -98,7 +100,7 @@ def _size(models: list[Any]) -> int:
     return file.tell()
 
 
-def _importances(
+def _importances_of_average(
     trainer: Trainer, layer: Layer, models: dict[int, list[Any]], weights: np.ndarray
 ) -> np.ndarray:
     """Importances of the features to the first layer's forests, weighted as in the average.

@@ -17,7 +17,7 @@ _MAX_WIDTH = 44
 def as_text(rows: Sequence[Mapping[str, object]]) -> str:
     """Lay rows out below their headings; long cells take several lines."""
     headings = list(rows[0])
-    cells = [[_lines(row[heading]) for heading in headings] for row in rows]
+    cells = [[_lines_of_cell(row[heading]) for heading in headings] for row in rows]
     cells.insert(0, [[heading] for heading in headings])
     widths = [
         max(len(line) for row in cells for line in row[place]) for place in range(len(headings))
@@ -33,7 +33,7 @@ def as_text(rows: Sequence[Mapping[str, object]]) -> str:
     return "\n".join(lines)
 
 
-def _lines(cell: object) -> list[str]:
+def _lines_of_cell(cell: object) -> list[str]:
     text = f"{cell:.4g}" if isinstance(cell, float) else str(cell)
     return wrap(text, _MAX_WIDTH) or [""]
 

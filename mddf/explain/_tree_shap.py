@@ -63,7 +63,7 @@ def shapley_values(
         reached = rows_at_leaves(nodes, block, background, n_jobs)
         bias += node_values(nodes, reached)[nodes.start[:-1]].sum(axis=0)
         column_group = nodes.column if shap_groups is None else shap_groups[nodes.column]
-        factors = _factors(nodes, reached, column_group)
+        factors = _edge_factors(nodes, reached, column_group)
         _add_block(nodes, factors, codes, contributions, indices, n_jobs=n_jobs)
     n_trees = max(1, sum(block.n_trees for block in blocks))
     contributions /= n_trees
@@ -105,7 +105,9 @@ def _add_block(
         in_threads(add_rows, ranges, n_jobs)
 
 
-def _factors(nodes: Nodes, reached: np.ndarray, column_group: np.ndarray) -> dict[str, np.ndarray]:
+def _edge_factors(
+    nodes: Nodes, reached: np.ndarray, column_group: np.ndarray
+) -> dict[str, np.ndarray]:
     """Factors of the edges into nodes, at each t of the integral, as the kernel reads them.
 
     If several edges on a path split by one group of columns, the last of them multiplies by the
