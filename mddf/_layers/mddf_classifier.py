@@ -152,6 +152,27 @@ class MDDFClassifier(BaseCascade):
         self.categorical_features = categorical_features
         self.checkpoint = checkpoint
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also of members and rules.
+
+        Parameters
+        ----------
+        **params : dict
+            Values by the names of `get_params`, and by names of rules such as ``rules__mu``,
+            also if `rules` is None or has no margins.
+
+        Returns
+        -------
+        self
+        """
+        if any(name.startswith("rules__") for name in params):
+            rules = params.get("rules", self.rules)
+            if rules is None:
+                params["rules"] = MarginRules()
+            elif isinstance(rules, LayerRules):  # a copy, since the user may use them elsewhere
+                params["rules"] = MarginRules(**vars(rules))
+        return super().set_params(**params)
+
     @classmethod
     def named(cls, name: str, **params: Any) -> Self:
         """Make an mdDF of the paper, or one of its ablations.
@@ -199,6 +220,4 @@ class MDDFClassifier(BaseCascade):
         >>> MDDFClassifier.named("NP", random_state=0).rules.structure
         'no-preconc'
         """
-        rules = params.pop("rules", None)
-        model = cls(rules=MarginRules() if rules is None else MarginRules(**vars(rules)))
-        return model.set_params(**resolve_named(name, NAMED_MDDF, NAMED_MDDF_DEFAULTS, params))
+        return cls().set_params(**resolve_named(name, NAMED_MDDF, NAMED_MDDF_DEFAULTS, params))

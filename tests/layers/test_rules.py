@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mddf.baselines import GCForestClassifier
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
 import mddf
 from mddf import MDDFClassifier
@@ -237,3 +238,20 @@ def test_rules_of_mddf_are_saved_with_the_model(name, tmp_path):
     loaded = mddf.load(tmp_path / "model.mddf")
     assert loaded.rules == model.rules
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+def test_hyperparameters_of_mddf_are_searched_by_name():
+    X, y = three_classes()
+    stop = LayerRules(stop=lambda view: True)
+    model = MDDFClassifier(**OPTIONS).set_params(rules__mu=0.05)
+    assert (model.rules.mu, model.rules.strength) == (0.05, 0.25)
+    model.set_params(rules=stop, rules__strength=1.0)
+    assert (model.rules.stop, model.rules.strength) == (stop.stop, 1.0)
+    shared = model.rules
+    assert MDDFClassifier.named("paper", rules=shared, rules__mu=0.01).rules.mu == 0.01
+    assert shared.mu == 0.1
+    search = GridSearchCV(MDDFClassifier(**OPTIONS), {"rules__strength": [0.0, 1.0]}, cv=2)
+    assert search.fit(X, y).best_estimator_.rules.strength in (0, 1)
+    assert search.estimator.rules is None
+    with pytest.raises(ValueError, match="Invalid parameter 'muu' for estimator MarginRules"):
+        model.set_params(rules__muu=1)
