@@ -162,7 +162,7 @@ def test_pages_build_without_a_warning(tmp_path):
     page = (tmp_path / "generated/mddf.DeepForestClassifier.html").read_text()
     assert "predict_proba" in page
     assert len(page) < 150_000
-    assert "User guide" in page  # of the links to examples
+    assert "Tutorials" in page  # of the links to all pages
     assert '<script src="http' not in page  # formulas and styles need no network
     printed = r"[0-9.]+% of \d+ sets hold the true class"  # by a block of the page
     assert re.search(printed, (tmp_path / "few-rows.html").read_text())
