@@ -102,9 +102,7 @@ group are held out together; with --time, each fold follows its training rows.
         X = with_calendar(table.X, dates).dropna(axis=1, how="all")
         dependence = DependentRows.from_options(options, groups, times, table.rows)
         folds = _folds(options, X, table.y, table.task, dependence)
-        models = _models(table.task, options, X)
-        for model in models.values():
-            dependence.set_folds(model)
+        models = _models(table.task, options, X, dependence)
         n_threads = effective_n_jobs(options.n_jobs)
         with threadpool_limits(n_threads):  # models without n_jobs
             results = _cross_validate(models, X, table.y, folds, dependence)
@@ -193,7 +191,9 @@ def _dependent_folds(
     return folds
 
 
-def _models(task: str, options: argparse.Namespace, X: pd.DataFrame) -> dict[str, BaseEstimator]:
+def _models(
+    task: str, options: argparse.Namespace, X: pd.DataFrame, dependence: DependentRows
+) -> dict[str, BaseEstimator]:
     """Models by their names in the table."""
     seed = options.seed
     n_jobs = options.n_jobs
@@ -215,13 +215,12 @@ def _models(task: str, options: argparse.Namespace, X: pd.DataFrame) -> dict[str
         boosting_class = HistGradientBoostingRegressor
         linear = RidgeCV(_PENALTIES)
     boosting = boosting_class(random_state=seed, categorical_features=list(range(len(categories))))
-    models = {
-        f"mddf {name}": estimators.make(
-            name, task, seed=seed, n_jobs=n_jobs,
-            settings=options.set if name == "deep-forest" else (),
-        )
-        for name in estimators.CLASS_NAMES
-    }  # fmt: skip
+    models = {}
+    for name in estimators.CLASS_NAMES:
+        settings = options.set if name == "deep-forest" else ()
+        model = estimators.make(name, task, seed=seed, n_jobs=n_jobs, settings=settings)
+        dependence.set_folds(model, settings)
+        models[f"mddf {name}"] = model
     return models | {
         "scikit-learn boosting": make_pipeline(codes, boosting),
         "scikit-learn forest": make_pipeline(

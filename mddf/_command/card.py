@@ -47,10 +47,8 @@ section of a paper.
         if options.methods:
             text = " ".join(_methods(stored)) + "\n"
         else:
-            text = (
-                "\n".join(_lines_of_card(stored, options.model, options.purpose or _TO_FILL_IN))
-                + "\n"
-            )
+            lines = _lines_of_card(stored, options.model, options.purpose or _TO_FILL_IN)
+            text = "".join(f"{line}\n" for line in lines)
         if options.out is None:
             print(text, end="")
         else:
@@ -70,9 +68,10 @@ def _lines_of_card(stored: files.StoredModel, path: Path, purpose: str) -> Itera
     yield from ("", "## Training data", "")
     yield (
         f"{facts['n_rows']} rows of `{facts['table']}` with {len(stored.schema.columns)} columns, "
-        f"fitted on {facts['date']}. The file of a deep forest may hold up to 1000 of these rows, "
-        "encoded, in its kernel members."
+        f"fitted on {facts['date']}."
     )
+    if any("kernel" in row["member"] for row in getattr(stored.model, "leaderboard_", ())):
+        yield "The file may hold up to 1000 of these rows, encoded, in the model's kernel members."
     if facts["classes"]:
         yield f"Classes: {', '.join(map(_escaped, facts['classes']))}."
     yield from ("", *_table(facts["columns"]))

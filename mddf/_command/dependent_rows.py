@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -122,8 +123,10 @@ class DependentRows:
         """Whether rows depend on each other."""
         return self.groups is not None or self.times is not None
 
-    def set_folds(self, model: BaseEstimator) -> None:
-        """Set the folds of a model to time order, if it has folds and rows have times."""
+    def set_folds(self, model: BaseEstimator, settings: Iterable[tuple[str, Any]]) -> None:
+        """Set the folds of a model to time order, unless the settings from --set have folds."""
+        if "cv" in dict(settings):
+            return
         if self.times is not None and "cv" in model.get_params(deep=False):
             model.set_params(cv=TimeOrder(self.time_name, gap=self.gap))
 

@@ -131,8 +131,7 @@ is given.
         dependence = DependentRows.from_options(options, groups, times, table.rows)
         if not dependence.are_dependent and options.test is None:
             dependence = DependentRows.from_copies(table.X)
-        if "cv" not in dict(options.set):
-            dependence.set_folds(model)
+        dependence.set_folds(model, options.set)
         # 3. Check the data, fit to the training rows and score the held-out rows.
         fits_again = options.test is None
         # A fit to all rows takes longer by the held-out rows. With --verbose, fits show bars.

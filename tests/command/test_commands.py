@@ -178,6 +178,9 @@ def test_comparison_of_groups_and_of_times(folder, capsys):
         assert (whole["accuracy"][whole["model"] == name] < 0.75).all()
     run(*start, "--drop", "subject", "--folds", 2, "--time", "day")
     assert "over 2 folds in the order of 'day'" in capsys.readouterr().out
+    # Folds from --set stay, here of rows that may lie before their training rows.
+    with pytest.raises(SystemExit, match="cv"):
+        run(*start[:-3], "cv=none", "--drop", "subject", "--folds", 2, "--time", "day")
 
 
 def test_numbers_with_a_test_table_and_parquet(folder, capsys):
