@@ -5,7 +5,6 @@ r"""Deep forests, XGBoost, random forests and perceptrons: scores on real data.
     python scripts/run_uci.py --suite paper --ablations    the mdDF paper's sets; days
     python scripts/run_uci.py --suite small-sample         shares of training sets (mdDF, Fig. 6)
     python scripts/run_uci.py --suite small-sample --plot  draw what was computed
-    python scripts/run_uci.py --suite layer-features       other models on a cascade's features
     python scripts/run_uci.py --datasets adult yeast --methods rf mddf --seeds 3
     python scripts/run_uci.py --csv table.csv --target kind --drop id
     python scripts/run_uci.py --datasets wine --set mddf.strength=0.7 \
@@ -14,7 +13,7 @@ r"""Deep forests, XGBoost, random forests and perceptrons: scores on real data.
 All methods have the same budget of trees, which is printed; methods of --method have only the
 parameters that are given. Sets without a standard split are split anew for each seed. With
 --fractions all methods train on the same stratified subsets; larger subsets contain the smaller
-ones. With --features "layer" or "both" their input has the layer features of a cascade.
+ones.
 """
 
 from _lab import cli, contest, data, models, pictures, scores, tables
@@ -32,10 +31,6 @@ SUITES = {
         "datasets": ["satimage", "letter"],
         "methods": ["rf", "xgboost", "xgboost-few", "gcforest", "mddf", "mddf-paper"],
         "fractions": SHARES, "seeds": 10, "n_layers": 4, "rounds": 300,
-    },
-    "layer-features": {
-        "datasets": ["digits", "wine", "breast_cancer"], "methods": ["linear", "knn", "mddf"],
-        "features": ["raw", "layer", "both"], "seeds": 3, "n_layers": 4,
     },
 }  # fmt: skip
 # Random splits differ more than fits on one split do; the bundled sets are for a first look.
@@ -61,15 +56,13 @@ def prepare(options, parser):
 
 
 def keys(options):
-    """Return the keys; cascades do not get their own features."""
+    """Return the keys of all cells; there is no share of the rows without --fractions."""
     all_keys = [
-        {"set": name, "seed": seed, "fraction": fraction, "features": features, "method": method}
+        {"set": name, "seed": seed, "fraction": fraction, "method": method}
         for name in options.sources
         for seed in range(options.seeds or N_SEEDS.get(name, 5))
         for fraction in options.fractions or [None]
-        for features in options.features or [None]
         for method in options.methods
-        if features in (None, "raw") or method not in models.CASCADES
     ]
     return [{part: value for part, value in key.items() if value is not None} for key in all_keys]
 
@@ -106,7 +99,7 @@ def ahead(frame):
     key = ["set", "fraction", "seed"]
     of_first = frame[ours].groupby(key)["accuracy"].mean().rename("ahead")
     gains = frame[key].join(of_first, on=key)["ahead"] - frame["accuracy"]
-    frame = frame.assign(ahead=gains.mask(ours), method=tables.labelled(frame)["method"])
+    frame = frame.assign(ahead=gains.mask(ours))
     by = ["set", "fraction", "method"]
     rows = tables.means(frame, by, ["accuracy", "ahead", "n_train", "fit_seconds"])
     rows["ahead_std"] /= frame.groupby(by, sort=False)["ahead"].count().to_numpy() ** 0.5
@@ -120,8 +113,7 @@ accuracy_%=accuracy:.2f± FIRST_ahead_by=ahead:+.2f±"""
 def compared(rows):
     """The title of the method that others are compared with: it is not ahead of itself."""
     alone = rows.groupby("method", sort=False)["ahead"].count() == 0
-    name = str(alone.idxmax()) if alone.any() else "mddf"
-    return models.title_of(name.removesuffix(", raw").removesuffix(", layer"))
+    return models.title_of(str(alone.idxmax()) if alone.any() else "mddf")
 
 
 def report(frame, options):
@@ -202,9 +194,9 @@ study = Study(
     globals(), "uci", keys, own=True, suite="bundled", datasets=[], methods=[],
     known={"methods": list(models.METHODS)},
     ablations=False, seeds=None, n_estimators=100, n_layers=None, rounds=None, fractions=[],
-    features=[], metric=["accuracy"], drop=[],
+    metric=["accuracy"], drop=[],
     checks={"suite": list(SUITES), "metric": scores.of_task("classification"),
-            "fractions": cli.share, "features": ["raw", "layer", "both"]},
+            "fractions": cli.share},
     quick={"n_estimators": 20, "seeds": 1},
 )  # fmt: skip
 parse = study.parse

@@ -118,21 +118,6 @@ def _limited(function, *arguments, **keywords):
         return function(*arguments, **keywords)
 
 
-def with_aims(rows, index, aims):
-    """Format the columns "…_ratio" as text, with the target ratio in brackets if there is one.
-
-    `aims` maps the values of the `index` columns to the target ratios by column.
-    """
-    rows = rows.copy()
-    for column in [c for c in rows if c.endswith("_ratio")]:
-        row_aims = [aims.get(tuple(key), {}).get(column) for key in rows[index].to_numpy()]
-        rows[column] = [
-            "" if ratio != ratio else f"{ratio:.3g}" + (f" ({aim:g})" if aim else "")
-            for ratio, aim in zip(rows[column], row_aims, strict=True)
-        ]
-    return rows
-
-
 def status(field):
     """Return a memory figure of this process in bytes; None where the system has none."""
     if sys.platform != "linux":

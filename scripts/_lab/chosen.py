@@ -6,13 +6,9 @@ from itertools import islice
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 
 from mddf import MDDFClassifier
 
@@ -116,21 +112,3 @@ def paper_mddf(random_state=None, **parameters):
     model = MDDFClassifier.named("paper", random_state=random_state, **parameters)
     folds = StratifiedKFold(3, shuffle=True, random_state=random_state)
     return Search(model, PAPER_GRID, cv=folds)
-
-
-def linear(random_state=None):
-    """Logistic regression on scaled columns; 5 folds select C."""
-    grid = {"model__C": [0.001, 0.01, 0.1, 1.0, 10.0]}
-    return _search(LogisticRegression(max_iter=2000), grid, random_state)
-
-
-def knn(random_state=None):
-    """Nearest neighbours on scaled columns; 5 folds select their number and weights."""
-    grid = {"n_neighbors": [1, 3, 5, 9, 15, 25], "weights": ["uniform", "distance"]}
-    grid = {f"model__{name}": values for name, values in grid.items()}
-    return _search(KNeighborsClassifier(), grid, random_state)
-
-
-def _search(model, grid, seed):
-    folds = StratifiedKFold(5, shuffle=True, random_state=seed)
-    return Search(Pipeline([("scale", StandardScaler()), ("model", model)]), grid, cv=folds)

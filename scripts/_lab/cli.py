@@ -22,7 +22,6 @@ FORMATS = ("png", "pdf", "svg", "eps", "jpg", "tif", "webp")
 HELP = {
     "ablations": "also run mdDF without each of its parts",
     "adaboost_rounds": "largest number of AdaBoost rounds",
-    "apart": "name methods together with the source of their results",
     "bayes": "add Bayesian comparisons of each pair of methods",
     "columns": "number of columns of the table",
     "combinations": "ways to combine layers",
@@ -34,10 +33,8 @@ HELP = {
     "designs": "training rows of a study",
     "df21_python": "interpreter that has the package deep-forest (default: this one)",
     "drop": "columns to leave out",
-    "encoding": "how categories become numbers, and many classes two",
     "engines": "engines that run the workers",
     "estimator": "model that makes the features (default: mddf, or deepforest for regression)",
-    "features": "input of the methods: the table, the features of a cascade, or both",
     "flipped": "shares of the labels to replace by another class",
     "folds": "number of folds",
     "forests": "kinds of forests that are measured",
@@ -98,7 +95,6 @@ HELP = {
     "train": "number of training rows",
     "trees": "number of trees of each forest",
     "tuned": "tune each peer over its published search space",
-    "validate": "score on a quarter of the training rows instead of the test rows",
     "verbose": "report progress",
     "windows": "widths of the scanned windows",
 }

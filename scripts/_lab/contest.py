@@ -1,8 +1,5 @@
 """Comparisons of methods on sets, shared by run_uci.py and run_league.py."""
 
-from dataclasses import replace
-from functools import lru_cache
-
 import numpy as np
 from mddf.datasets import DataFileNotFoundError
 from sklearn.base import is_regressor
@@ -10,19 +7,11 @@ from sklearn.base import is_regressor
 from . import cli, counted, data, models, scores, stats, tables
 
 
-def cell(options, *, set, seed, method, fraction=None, features="raw"):
+def cell(options, *, set, seed, method, fraction=None):
     """Fit, predict and score one method on one split; with --tuned after a random search."""
     method = options.methods[method]
     source = options.sources[set]
-    max_train = getattr(options, "max_train", None)
-    if features == "raw":
-        split = data.split(source, seed, max_train, fraction)
-    else:
-        layers, both = with_layers(
-            source, seed, max_train=max_train, share=fraction,
-            n_estimators=options.n_estimators, n_layers=options.n_layers, n_jobs=options.n_jobs,
-        )  # fmt: skip
-        split = both if features == "both" else layers
+    split = data.split(source, seed, getattr(options, "max_train", None), fraction)
     model = models.build(
         method, seed, task=options.task, budget=options.budget, n_jobs=options.n_jobs,
         n_rows=len(split.y),
@@ -52,22 +41,6 @@ def accuracy_by_layer(model, split):
     if is_regressor(model) or np.ndim(split.y_test) > 1:
         return None
     return [float(np.mean(y == split.y_test)) for y in model.staged_predict(split.X_test)]
-
-
-@lru_cache(maxsize=1)
-def with_layers(source, seed, *, max_train, share, n_estimators, n_layers, n_jobs):
-    """Return the split with the features of a cascade, and with these and the table.
-
-    The features of training rows are out-of-fold.
-    """
-    split = data.split(source, seed, max_train, share)
-    budget = models.Budget(n_estimators, n_layers)
-    model = models.build(models.METHODS["mddf"], seed, budget=budget, n_jobs=n_jobs)
-    numbers = data.to_numbers().fit(split.X)
-    layers = model.fit_transform(split.X, split.y), model.transform(split.X_test)
-    both = [np.hstack([numbers.transform(X), features])
-            for X, features in zip((split.X, split.X_test), layers, strict=True)]  # fmt: skip
-    return [replace(split, X=X, X_test=X_test) for X, X_test in (layers, both)]
 
 
 def settings(options):

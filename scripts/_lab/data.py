@@ -149,29 +149,16 @@ def take(dataset, train, test) -> Split:
     return Split(X, dataset.y[train], X_test, dataset.y[test], train, test)
 
 
-def split(source, seed, max_train=None, share=None, validate=False) -> Split:
+def split(source, seed, max_train=None, share=None) -> Split:
     """Return the standard split of a set, or a random one by the seed if there is none.
 
     `max_train` limits the training rows and keeps the shares of the classes. `share` keeps this
     share of each class; the rows of a smaller share are a subset of the rows of a larger one.
-    With `validate`, a quarter of the training rows serves as test rows, and the test rows are
-    not used.
     """
     dataset = load(source)
     rows = np.arange(len(dataset.y))
     fixed = TEST_ROWS.get(source.name) if source.csv is None else None
-    if validate:
-        rows = rows[: dataset.n_train]
-        few = strata_of(dataset.y[rows], least=5) is None
-        strata_for = (lambda rows: None) if few else dataset.y.__getitem__
-        train, test = train_test_split(
-            rows, test_size=0.25, stratify=strata_for(rows), random_state=seed
-        )
-        if max_train is not None and max_train < len(train):
-            train, _ = train_test_split(
-                train, train_size=max_train, stratify=strata_for(train), random_state=seed
-            )
-    elif dataset.n_train is not None:
+    if dataset.n_train is not None:
         train, test = rows[: dataset.n_train], rows[dataset.n_train :]
     else:
         strata = None if fixed else strata_of(dataset.y, dataset.task)

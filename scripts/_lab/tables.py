@@ -128,11 +128,10 @@ def results_of(frame):
 
 
 def labelled(frame):
-    """Add shares, tables and layer features to the names of sets and methods."""
+    """Add shares of the rows, and numbers of tables, to the names of sets."""
     for part, column, form in (
         ("set", "fraction", lambda v: f", {100 * v:g}%"),
         ("set", "table", ", Table {}".format),
-        ("method", "features", ", {}".format),
     ):
         if column in frame:
             added = frame[column].map(form, na_action="ignore").fillna("")

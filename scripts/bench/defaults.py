@@ -89,13 +89,18 @@ def parity(rng, n, n_bits=4):
     return classes(rng, bits, np.where(bits.sum(axis=1) % 2, 1, -1) * np.log(9))
 
 
+def text_column(codes, n_levels):
+    """Return words for codes; training and test rows have the same levels, seen or not."""
+    names = [f"level {v}" for v in range(n_levels)]
+    return pd.Categorical([names[v] for v in codes], categories=sorted(names))
+
+
 def levels(rng, n, counts, sd=0.5):
     """Text columns with a mean for each level, and a number."""
     effects = [np.random.default_rng(k).normal(size=k) for k in counts]
     codes = [rng.integers(0, k, n) for k in counts]
-    X = pd.DataFrame(
-        {f"c{i}": pd.Categorical([f"level {v}" for v in column]) for i, column in enumerate(codes)}
-    )
+    pairs = zip(codes, counts, strict=True)
+    X = pd.DataFrame({f"c{i}": text_column(*pair) for i, pair in enumerate(pairs)})
     X["x"] = rng.normal(size=n)
     f = sum(effect[column] for effect, column in zip(effects, codes, strict=True)) + X["x"]
     return with_noise(X, f.to_numpy(), sd * rng.normal(size=n))
@@ -104,9 +109,8 @@ def levels(rng, n, counts, sd=0.5):
 def crossed_levels(rng, n):
     """A text column of 40 levels and one of 5 levels, with a mean for each combination."""
     codes = rng.integers(0, 40, n), rng.integers(0, 5, n)
-    columns = [pd.Categorical([f"level {v}" for v in column]) for column in codes]
     f = np.random.default_rng(40).normal(size=(40, 5))[codes]
-    X = pd.DataFrame(dict(zip("ab", columns, strict=True)))
+    X = pd.DataFrame({"a": text_column(codes[0], 40), "b": text_column(codes[1], 5)})
     return with_noise(X, f, 0.3 * rng.normal(size=n))
 
 

@@ -7,8 +7,7 @@
     python scripts/bench/forest.py --measures peers --libraries oneDAL YDF --repeats 3
 
 Both sides get the same numbers (categories as codes), numbers of trees and one core, and are
-measured in turns. Ratios are medians of the CPU time of scikit-learn divided by that of mddf;
-brackets hold the target ratio.
+measured in turns. Ratios are medians of the CPU time of scikit-learn divided by that of mddf.
 
 Sets: "curves", "many curves", "leaves", "medians" and "quantiles" are regression sets, with 100 R2
 in the column of the accuracy. "genes" has 200 rows of 20 000 columns. Forests of "leaves" have 200
@@ -17,11 +16,10 @@ each row, and the accuracy is the mean over labels. Forests of "quantiles" predi
 and are scored by the median; the peer is the package quantile-forest, and the set is left out
 without it.
 
-Measures: "threads" is the speed of two threads relative to one (target: 1.85). "row" is
-predict_proba of one row, and the time of scikit-learn's validation (target: 120 us more).
-"peers" measures other libraries
-with the settings of _lab/libraries.py; classes are numbers and missing values are -1, which all of
-them accept. The time includes the conversion of the numbers by the library.
+Measures: "threads" is the speed of two threads relative to one. "row" is predict_proba of one row,
+and the time of scikit-learn's validation. "peers" measures other libraries with the settings of
+_lab/libraries.py; classes are numbers and missing values are -1, which all of them accept. The
+time includes the conversion of the numbers by the library.
 """
 
 import sys
@@ -115,19 +113,6 @@ CURVES = {
 }
 MADE = {**CURVES, "genes": (200, 20_000)}
 SETS = ("adult", "letter", "satimage", "synthetic", "mnist", *MADE, "labels")
-# Target ratios of the project.
-AIMS = {
-    (name, kind): {"fit_s_ratio": fit, "predict_s_ratio": 3 if name in CURVES else 5}
-    for name in SETS
-    if name != "genes"
-    for kind, fit in zip(
-        CLASSIFIERS,
-        {"synthetic": (15, 6), "mnist": (6, 5)}.get(name, (8, 6) if name in CURVES else (10, 8)),
-        strict=True,
-    )
-}
-AIMS |= {(name, kind): {"fit_s_ratio": 4} for name in OPTIONS for kind in CLASSIFIERS}
-AIMS |= {(*key, "oneDAL"): {"fit_s_ratio": 4, "predict_s_ratio": 2} for key in AIMS}
 
 
 def load(name, data_home):
@@ -239,15 +224,15 @@ def row(options, split, kinds):
 MEASURES = {
     "speed": (
         speed,
-        "CPU seconds, one core; ratio: scikit-learn / mddf (aim)",
-        "fit_s:.4g peer's_fit=peer_fit_s:.4g ratio=fit_s_ratio predict_s:.4g "
-        "peer's_predict=peer_predict_s:.4g ratio_=predict_s_ratio accuracy:.2f "
+        "CPU seconds, one core; ratio: scikit-learn / mddf",
+        "fit_s:.4g peer's_fit=peer_fit_s:.4g ratio=fit_s_ratio:.3g predict_s:.4g "
+        "peer's_predict=peer_predict_s:.4g ratio_=predict_s_ratio:.3g accuracy:.2f "
         "peer's_accuracy=peer_accuracy:.2f bytes_per_node:.1f",
     ),
     "peers": (
         peers,
-        "CPU seconds, one core; ratio: the library's / mddf's (aim)",
-        "fit_s:.4g ratio=fit_s_ratio predict_s:.4g ratio_=predict_s_ratio "
+        "CPU seconds, one core; ratio: the library's / mddf's",
+        "fit_s:.4g ratio=fit_s_ratio:.3g predict_s:.4g ratio_=predict_s_ratio:.3g "
         "MB:.3g accuracy:.2f log-loss=log_loss:.4f",
     ),
     "threads": (threads, "speed of two threads over one", "speed:.2f"),
@@ -276,17 +261,12 @@ def report(frame, options):
     report_tables = []
     for measure, rows in frame.groupby("measure", sort=False):
         _, title, layout = MEASURES[measure]
-        numbers, index = rows.dropna(axis=1, how="all").drop(columns="measure"), ["set", "forest"]
+        rows, index = rows.dropna(axis=1, how="all").drop(columns="measure"), ["set", "forest"]
         if measure == "peers":
-            numbers, index = tables.unnest(numbers, "peers"), [*index, "library"]
-            numbers["MB"] = numbers["pickle_bytes"] / 1e6
-        rows = bench.with_aims(numbers, index, AIMS)
-        layout_with_index = f"{' '.join(index)} {layout}"
-        report_tables.append(
-            tables.columns(
-                measure, title, rows, layout_with_index, n_index=len(index), numbers=numbers
-            )
-        )
+            rows, index = tables.unnest(rows, "peers"), [*index, "library"]
+            rows["MB"] = rows["pickle_bytes"] / 1e6
+        layout = f"{' '.join(index)} {layout}"
+        report_tables.append(tables.columns(measure, title, rows, layout, n_index=len(index)))
     return report_tables
 
 

@@ -1,22 +1,16 @@
-"""Compare losses on held-out rows: deep forests, their parts, bags of boosting, AutoGluon.
+"""Compare losses on held-out rows: deep forests, bags of boosting, AutoGluon.
 
     python scripts/report/compare.py                     ratings on five sets; 15 minutes
-    python scripts/report/compare.py --suite members     deep forests without one of their members
-    python scripts/report/compare.py --suite layers      out-of-fold losses, and one or two layers
-    python scripts/report/compare.py --suite time        deep forests with limits of time
     python scripts/report/compare.py --suite autogluon --time-limit 60
     python scripts/report/compare.py --own-sets mysets.py --methods catboost-bag deep-forest
 
 A third of the rows is held out for testing, drawn by the seed. Losses are those of TabArena: 1 -
 AUC for two classes, log-loss for more, RMSE for regression. They are divided by the loss of the
-first method. The out-of-fold log-loss of the training rows is compared with the log-loss on the
-test rows; both clip probabilities to at least 0.0001. --own-sets is a Python file with a list
-NAMES, and a function load(name) that returns X, y and a task ("binary", "multiclass" or
-"regression"). Fits use one thread.
+first method. --own-sets is a Python file with a list NAMES, and a function load(name) that returns
+X, y and a task ("binary", "multiclass" or "regression"). Fits use one thread.
 
-deep-forest      the default; -fast has this preset; no-MEMBER, one-layer and two-layers (even if
-                 the second one does not help) are variants; limit-5 has 5 seconds
-boosting         gradient boosting of mddf; mdDF and gcForest are its cascades
+deep-forest      the default; -fast has this preset
+boosting         gradient boosting of mddf
 catboost-bag     a model for each of eight folds, with up to 4000 rounds at a learning rate of
                  0.05, stopped early on the held-out fold, as in AutoGluon; also lightgbm-bag
 random-forest    300 trees of scikit-learn, with 1000 points of the ratings; also extra-trees
@@ -30,14 +24,11 @@ import sys
 import tempfile
 import time
 import warnings
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
-from mddf.baselines import GCForestClassifier
 from sklearn import ensemble
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
@@ -48,8 +39,6 @@ from _lab import data, elo, held_out, libraries, scores, tables
 from _lab.study import Study
 
 import mddf
-from mddf._layers.later_layers import Gain
-from mddf._layers.member_parsing import AUTO, AUTO_REGRESSORS
 
 ANCHOR, BAG = "random-forest", "catboost-bag"
 # Eight folds as in the bags of AutoGluon.
@@ -58,21 +47,6 @@ FOLDS = 8
 ROUNDS = 4000
 # Rounds without improvement until a fit stops; not tuned.
 PATIENCE = 100
-# Smallest probability in a log-loss: one wrong row cannot dominate a small set.
-FLOOR = 1e-4
-# Members that each variant leaves out.
-LEFT_OUT = {
-    "no-boosted": ("boosted", "boosted-leaf-wise"),
-    "no-symmetric": ("boosted",),
-    "no-leaf-wise": ("boosted-leaf-wise",),
-    "no-kernel": ("kernel",),
-    "no-kernel-logistic": ("kernel-logistic",),
-    "no-linear": ("linear",),
-    "no-network": ("network",),
-    "no-forests": ("random", "random-half", "completely-random", "completely-random-sqrt"),
-    "no-random": ("random", "random-half"),
-    "no-completely-random": ("completely-random", "completely-random-sqrt"),
-}
 
 
 class Bag:
@@ -168,13 +142,10 @@ class AutoGluon:
         return predicted
 
 
-def deep_forest(task, seed, options, *, left_out=(), n_layers=2, **parameters):
-    """Return a deep forest without some of its members."""
-    if left_out:
-        members = AUTO_REGRESSORS if task == "regression" else AUTO
-        parameters["members"] = [name for name in members if name not in left_out]
+def deep_forest(task, seed, options, **parameters):
+    """Return a deep forest."""
     Forest = mddf.DeepForestRegressor if task == "regression" else mddf.DeepForestClassifier
-    return Forest(n_layers, random_state=seed, n_jobs=1, **parameters)
+    return Forest(random_state=seed, n_jobs=1, **parameters)
 
 
 def boosting(task, seed, options):
@@ -190,13 +161,6 @@ def their_forest(name, task, seed, options):
     return Pipeline([("codes", data.to_codes()), ("forest", forest)])
 
 
-def cascade(make, task, seed, options):
-    """Return a cascade, which is for classes only."""
-    if task == "regression":
-        raise ValueError("is not for regression")
-    return make(random_state=seed, n_jobs=1)
-
-
 METHODS = {
     BAG: lambda task, seed, options: Bag("catboost", task, seed),
     "deep-forest": deep_forest,
@@ -205,21 +169,15 @@ METHODS = {
     "lightgbm-bag": lambda task, seed, options: Bag("lightgbm", task, seed),
     ANCHOR: partial(their_forest, "RandomForest"),
     "extra-trees": partial(their_forest, "ExtraTrees"),
-    **{name: partial(deep_forest, left_out=members) for name, members in LEFT_OUT.items()},
-    "one-layer": partial(deep_forest, n_layers=1),
-    "two-layers": deep_forest,  # the second layer is always kept
-    "mdDF": partial(cascade, mddf.MDDFClassifier),
-    "gcForest": partial(cascade, GCForestClassifier),
-    **{f"limit-{n}": partial(deep_forest, time_limit=n) for n in (1, 2, 5, 15, 60)},
     "autogluon": lambda task, seed, options: AutoGluon(task, options, with_mddf=False),
     "autogluon-mddf": lambda task, seed, options: AutoGluon(task, options, with_mddf=True),
 }
 # Default sets and methods of each suite.
 SUITES = {
-    "ratings": (["airfoil", "concrete", "insurance", "german", "pima"], list(METHODS)[:7]),
-    "members": (data.BUNDLED, ["deep-forest", *LEFT_OUT, "one-layer"]),
-    "layers": (data.BUNDLED, ["deep-forest", "one-layer", "two-layers", "mdDF", "gcForest"]),
-    "time": (data.BUNDLED, ["deep-forest", *(m for m in METHODS if m.startswith("limit-"))]),
+    "ratings": (
+        ["airfoil", "concrete", "insurance", "german", "pima"],
+        [name for name in METHODS if not name.startswith("autogluon")],
+    ),
     "autogluon": (data.BUNDLED, ["autogluon", "autogluon-mddf", "deep-forest"]),
 }
 # Names of TabArena's methods in the table of published losses.
@@ -252,13 +210,6 @@ def as_frame(X):
     return frame.astype(dict.fromkeys(categorical, "category"))
 
 
-def log_loss(y, probabilities, classes):
-    """Return the log-loss; rows of classes without training rows are left out."""
-    known = np.isin(y, classes)
-    own = probabilities[known, np.searchsorted(classes, y[known])]
-    return float(-np.log(np.maximum(own, FLOOR)).mean())
-
-
 def cell(options, set, seed, method):
     """Fit a method to two thirds of the rows, and measure its losses and costs."""
     X, y, task, train, test = held_out.split(options, set, seed)
@@ -266,23 +217,15 @@ def cell(options, set, seed, method):
     if task != "regression":
         y = np.unique(y, return_inverse=True)[1]
     model = METHODS[method](task, seed, options)
-    keeps_all = patch.object(Gain, "is_significant", True)
     start, cpu_start = time.perf_counter(), time.process_time()
-    with keeps_all if method == "two-layers" else nullcontext():
-        model.fit(X.iloc[train], y[train])
-    result = {
+    model.fit(X.iloc[train], y[train])
+    return {
         "rows": len(train),
         "seconds": time.perf_counter() - start,
         "cpu_seconds": time.process_time() - cpu_start,
         "loss": held_out.loss(model, X.iloc[test], y[test], task),
         "bytes": None if isinstance(model, AutoGluon) else scores.size_of(model),
-        "layers": getattr(model, "n_layers_", None),
     }
-    if hasattr(model, "oof_probabilities_"):
-        probabilities = model.predict_proba(X.iloc[test])
-        result["new"] = log_loss(y[test], probabilities, model.classes_)
-        result["claimed"] = log_loss(y[train], model.oof_probabilities_, model.classes_)
-    return result
 
 
 def summary(means, losses, base):
@@ -304,10 +247,6 @@ def summary(means, losses, base):
     anchor = ANCHOR if ANCHOR in losses else base
     rows["elo"] = elo.elo(losses, anchor)
     rows[["low", "high"]] = elo.intervals(losses, anchor)
-    if "claimed" in means:
-        claims = np.log((means["claimed"] / means["new"]).astype(float))
-        rows["claimed"] = np.exp(claims.unstack("method").mean())
-        rows["layers"] = means["layers"].astype(float).unstack("method").mean()
     return rows.reindex(losses.columns).reset_index()
 
 
@@ -344,7 +283,7 @@ def report(frame, options):
         return []
     base = losses.columns[0]
     layout = f"""method loss/{base}=ratio:.4f ±=error:.4f better:.0f worse:.0f mean_rank=rank:.2f
-    Elo=elo:.0f 5_%=low:.0f 95_%=high:.0f out-of-fold/new=claimed:.3f layers:.1f
+    Elo=elo:.0f 5_%=low:.0f 95_%=high:.0f
     s,_median=seconds:.1f CPU,_s,_median=cpu_seconds:.1f MB,_median=megabytes:.2f"""
     title = f"Losses on new rows, geometric means over {len(losses)} sets"
     words = " ".join(f"{name}={name}:.4g" for name in losses)
@@ -352,11 +291,6 @@ def report(frame, options):
         tables.columns("compare", title, summary(means, losses, base), layout),
         tables.columns("losses", "Losses", losses.reset_index(), f"set {words}"),
     ]
-    if "claimed" in frame and frame["claimed"].notna().any():
-        rows = means.dropna(subset="claimed").reset_index()
-        layout = "set method rows:.0f out-of-fold=claimed:.4f new=new:.4f layers:.1f"
-        title = "Log-loss of training rows out-of-fold, and of new rows"
-        report_tables.append(tables.columns("out-of-fold", title, rows, layout, n_index=2))
     known = tables.published("tabarena.tsv")["set"]
     if BAG in losses and losses.index.isin(known).any():
         report_tables.append(published(losses))
@@ -370,7 +304,7 @@ study = Study(
     texts={"folds": "number of folds of AutoGluon's bags",
            "levels": "number of stacking levels of AutoGluon",
            "time_limit": "seconds of each fit of AutoGluon"},
-    quick={"methods": ["deep-forest", "one-layer", "random-forest"], "time_limit": 20.0,
+    quick={"methods": ["deep-forest", "deep-forest-fast", "random-forest"], "time_limit": 20.0,
            "folds": 3, "levels": 0},
 )  # fmt: skip
 parse, main = study.parse, study.main

@@ -6,13 +6,12 @@ r"""Summarize results of any number of folders and files: tables, ranks, tests a
     python scripts/report/summarize.py other.csv --metric error --smaller-is-better
 
 Sources are folders that a run_ command wrote, files of their cells, or CSV files with the columns
-set, method, seed and metrics; --apart adds the source to the names of methods. The summary has,
-for each metric of --metric (default: the main metrics): means and deviations over seeds, mean
-ranks over the sets with results of all methods, Friedman's test, tests of all pairs (with --bayes
-also the Bayesian signed-rank test), and a critical-difference diagram. --pair A B adds a paired
-bootstrap on the test rows of each set and split with results of both methods. All tables are in
-summary.md and summary.tex, which prints the best of each row in bold; the numbers are in
-scores.csv, ranks.csv and pairs.csv.
+set, method, seed and metrics. The summary has, for each metric of --metric (default: the main
+metrics): means and deviations over seeds, mean ranks over the sets with results of all methods,
+Friedman's test, tests of all pairs (with --bayes also the Bayesian signed-rank test), and a
+critical-difference diagram. --pair A B adds a paired bootstrap on the test rows of each set and
+split with results of both methods. All tables are in summary.md and summary.tex, which prints the
+best of each row in bold; the numbers are in scores.csv, ranks.csv and pairs.csv.
 
 Two or more methods need pip install "mddf[stats,plots]", for the tests and the diagram. A single
 method needs only "mddf[data]".
@@ -37,7 +36,7 @@ KEY = ["set", "method", "seed"]
 def parse(argv=None):
     parser = cli.Parser(
         __doc__, "summary", metric=[], methods=[], smaller_is_better=False, test="nemenyi",
-        level=0.05, bayes=False, rope=0.0, format=["png", "pdf"], no_titles=False, apart=False,
+        level=0.05, bayes=False, rope=0.0, format=["png", "pdf"], no_titles=False,
         texts={
             "metric": "columns of the sources to summarize (default: the main ones)",
             "methods": "methods of the sources, in this order (default: all)",
@@ -54,7 +53,7 @@ def parse(argv=None):
     return parser.read(argv)
 
 
-def read(sources, apart=False):
+def read(sources):
     """Read all results into one DataFrame without repetitions."""
     parts = []
     for source in sources:
@@ -63,8 +62,6 @@ def read(sources, apart=False):
             raise SystemExit(f"{source} must have columns {', '.join(KEY)}; no {missing[0]}")
         if "squared_error" in part:  # CSV files hold the list as text
             part["squared_error"] = part["squared_error"].map(cli.value)
-        if apart:
-            part["method"] += f" [{source}]"
         for other in parts[:1]:
             if part.attrs and (differ := ", ".join(records.clashes(other.attrs, part.attrs))):
                 first = other[tables.SOURCE].iloc[0]
@@ -96,7 +93,7 @@ def difference(frame, row):
     places += [place for place in [second[tables.SOURCE]] if place not in places]
     return (
         f"two different results for {cell_name} in {' and '.join(places)}: "
-        f"{'; '.join(differences)}. Summarize them apart, or give --apart"
+        f"{'; '.join(differences)}. Summarize them apart"
     )
 
 
@@ -218,7 +215,7 @@ def write(folder, report_tables, means):
 
 def main(argv=None) -> int:
     options = parse(argv)
-    frame = read(options.source, options.apart)
+    frame = read(options.source)
     numbers = [c for c in frame.select_dtypes("number") if c not in KEY]
     known = [c for c in (*scores.METRICS, *scores.COSTS) if c in numbers]
     default_metrics = [c for names in scores.DEFAULTS.values() for c in names if c in numbers]

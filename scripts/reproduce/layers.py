@@ -2,14 +2,12 @@
 
     python scripts/reproduce/layers.py --datasets satimage letter
     python scripts/reproduce/layers.py --plot         draw what was computed
-    python scripts/reproduce/layers.py --validate --datasets satimage --n-estimators 50
-    python scripts/reproduce/layers.py --validate --datasets wine --methods mddf strength=1+cv=10
+    python scripts/reproduce/layers.py --datasets wine --methods mddf strength=1+cv=10
 
 mdDF, mdDF of the paper with its ablations, and gcForest grow --n-layers layers each, without early
 stopping. A method can also be settings of mdDF (parameter=value, several joined by +), or of
-another of these cascades, such as mddf-paper+depth_step=2. With --validate, a quarter of the
-training rows replaces the test rows, at most --rows of the other training rows are fitted, and the
-default methods are the settings that were compared to choose the defaults of mdDF.
+another of these cascades, such as mddf-paper+depth_step=2. At most --rows of the training rows are
+fitted.
 """
 
 import argparse
@@ -26,11 +24,6 @@ from _lab.study import Study
 
 from mddf.analysis import log_n_trees, margin_distribution_bound
 
-SETTINGS = [
-    "gcforest", "mddf", "strength=0", "strength=0.5", "strength=1", "augmentation=mean",
-    "augmentation=per-forest", "alpha=mean-margin", "target_margin=0.7", "target_margin=0.98",
-    "mu=0.01", "depth_step=8", "depth_step=4", "cv=10", "cv=20", "cv=oob",
-]  # fmt: skip
 # Trees of small depth do not learn all training rows in the first layer: with them, the training
 # accuracy grows over the layers, as in the paper's Figure 8.
 METHODS = [*models.CASCADES, "mddf-paper+depth_step=2"]
@@ -39,8 +32,6 @@ THRESHOLDS = np.round(np.linspace(-1, 1, 201), 2)
 KEY = ["set", "method", "layer"]
 # Sets without and with --quick.
 SETS = {False: ["satimage", "letter"], True: ["digits"]}
-# Rows of the accuracy without and with --validate.
-ON = {False: "test rows", True: "held-out training rows"}
 
 
 def cascade(text):
@@ -63,7 +54,7 @@ def kind_and_settings(text):
 
 
 def prepare(options, parser):
-    options.methods = options.methods or list(SETTINGS if options.validate else METHODS)
+    options.methods = options.methods or METHODS
     options.sources = data.sources(options, options.datasets or SETS[options.quick])
 
 
@@ -76,7 +67,7 @@ def make(options, method, seed):
 
 def cell(options, set, seed, method):
     """Fit a cascade, and measure it after each layer."""
-    split = data.split(options.sources[set], seed, options.rows, validate=options.validate)
+    split = data.split(options.sources[set], seed, options.rows)
     model = make(options, method, seed).fit(split.X, split.y)
     n_classes, (m, n_features) = len(model.classes_), split.X.shape
     n_forests = np.shape(model.member_scores_)[1]
@@ -131,12 +122,8 @@ def report(frame, options):
     )
     title = "right-hand side of Theorem 1 over the layers of mdDF, two classes"
     return [
-        tables.columns(
-            "layers", "mean over seeds", rows.assign(validate=options.validate), LAYERS, n_index=3
-        ),
-        tables.columns(
-            "kept", f"accuracy on {ON[options.validate]} of the layers kept", kept, KEPT, n_index=2
-        ),
+        tables.columns("layers", "mean over seeds", rows, LAYERS, n_index=3),
+        tables.columns("kept", "accuracy on test rows of the layers kept", kept, KEPT, n_index=2),
         *([tables.columns("theorem", title, theorem, THEOREM, n_index=2)] if len(theorem) else []),
     ]
 
@@ -146,16 +133,17 @@ def draw(frame, options):
     long = frame if "layer" in frame else tables.unnest(frame, "layers")
     rows = long if "n_seeds" in long else tables.means(long, KEY)
     rows = rows.assign(**{c: 100 * rows[c] for c in rows if "_accuracy" in c})
-    of_table = "validate" in frame and bool(frame["validate"].all())
-    held = options.validate or frame.attrs.get("validate", of_table)
-    quantities = {"train_accuracy": "training (%)",
-                  "test_accuracy": "held-out (%)" if held else "test (%)",
-                  "oof_accuracy": "out-of-fold (%)", "margin_ratio": "margin ratio"}  # fmt: skip
+    quantities = {
+        "train_accuracy": "training (%)",
+        "test_accuracy": "test (%)",
+        "oof_accuracy": "out-of-fold (%)",
+        "margin_ratio": "margin ratio",
+    }
     figure, axes = pictures.curves(rows, "layer", quantities, width=3.8)
     for axis in axes[-1]:
         axis.set(xlabel="layers", xticks=rows["layer"].unique())
     caption = (
-        f"Accuracy of the first layers together on the training rows, on {ON[held]} and "
+        "Accuracy of the first layers together on the training rows, on test rows and "
         "out-of-fold, and the ratio std/mean of their out-of-fold margins; "
         f"{pictures.seeds_of(rows)}."
     )
@@ -195,8 +183,8 @@ def draw_margins(mddf, options):
 
 study = Study(
     globals(), "layers", "set=sources seed=seeds method=methods",
-    ("n_estimators", "n_layers", "validate", "rows"), checks={"methods": cascade},
-    datasets=[], methods=[], seeds=3, n_estimators=100, n_layers=6, validate=False, rows=None,
+    ("n_estimators", "n_layers", "rows"), checks={"methods": cascade},
+    datasets=[], methods=[], seeds=3, n_estimators=100, n_layers=6, rows=None,
     quick={"seeds": 1, "n_estimators": 5, "n_layers": 3},
     texts={"methods": f"methods: {', '.join(models.CASCADES)}, and settings of mdDF "
            " such as strength=1+cv=10 (default: all cascades, and mddf-paper+depth_step=2)"},

@@ -3,22 +3,14 @@
     python scripts/reproduce/quadboost.py                            all sets that are present
     python scripts/reproduce/quadboost.py --datasets heart vote --methods AdaBoost
     python scripts/reproduce/quadboost.py --adaboost-rounds 50000    without larger values
-    python scripts/reproduce/quadboost.py --encoding codes           other readings of the sets
 
 Half of the rows, at most 500, are for training. Features become tanh((x - mean) / std); the
 learners are 10 stumps per feature and their complements. Hyperparameters are selected by 5-fold
 cross-validation; the first in grid order wins a tie. A fit with many rounds also gives the results
 of all smaller numbers of rounds.
 
-The paper does not say how it encodes categories, or how it turns many classes into two:
-
-- --encoding indicators: an indicator column for each category; the largest class against the rest.
-- --encoding codes: whole numbers for categories, in sorted order; balance is left against right
-  without the balanced rows, optdigits odd against even digits.
-- --encoding nearest: as codes, with the levels of car in their own order, glass as float glass
-  against the rest, flags and zoo as odd against even class numbers. These encodings were selected
-  because their risks are nearest to the published ones: they show what the paper may have done,
-  and do not test an algorithm.
+The paper does not say how it encodes categories, or how it turns many classes into two. Here each
+category has an indicator column, and the largest class is against the rest.
 """
 
 import sys
@@ -54,36 +46,6 @@ METHODS = {
     "LPBoost": (partial(LPBoostClassifier, weak_learners="stumps"), "C", (-3, 3), 500),
     "AdaBoost": (partial(AdaBoostClassifier, weak_learners="stumps"), None, None, (2, 6)),
 }
-PUBLISHED = tuple(METHODS)
-# The paper's grid of lambda as if the risk were a sum over the 500 training rows, and not a mean:
-# the paper's equation 10 has no 1/m before the squares. It is measured only if --methods names it.
-SUM = "QuadBoost-L2-sum"
-METHODS[SUM] = (*METHODS["QuadBoost-L2"][:2], (3 - np.log10(500), -np.log10(500)), (1, 5))
-ENCODINGS = ("indicators", "codes", "nearest")
-# Levels of the columns of car from low to high; sorted words would mix them up.
-LEVELS_OF_CAR = ("low", "small", "2", "3", "4", "med", "5more", "more", "high", "big", "vhigh")
-# Classes 1 and 3 of glass are float-processed windows, of buildings and of vehicles.
-FLOAT_GLASS = (1, 3)
-
-
-def read(set, encoding, data_home=None):
-    """Return the rows of a set as numbers, and labels in {0, 1}, by an encoding."""
-    if encoding == "indicators":
-        return data.two_classes(set, data_home)
-    dataset = data.load(data.Source(set, data_home), download=False)
-    table, y = dataset.X, dataset.y
-    if encoding == "nearest" and set == "car":
-        places = table.apply(lambda column: column.astype(str).map(LEVELS_OF_CAR.index))
-        table = places.astype(int).rank(method="dense") - 1
-    X = np.asarray(data.to_codes().fit_transform(table), dtype=float, order="C")
-    if set == "balance":
-        is_tilted = y != "B"
-        return X[is_tilted], data.binary(y[is_tilted])
-    if set == "optdigits" or (encoding == "nearest" and set in ("flags", "zoo")):
-        return X, y.astype(int) % 2
-    if encoding == "nearest" and set == "glass":
-        return X, np.isin(y.astype(int), FLOAT_GLASS).astype(int)
-    return X, data.binary(y)
 
 
 def algorithm(method, quick, adaboost_rounds=1_000_000):
@@ -121,7 +83,7 @@ def errors_by_rounds(model, rounds, X, y):
 
 def cell(options, set, method, seed):
     """Cross-validate, fit on all training rows with the best, predict the test rows."""
-    X, y, X_test, y_test = split(*read(set, options.encoding, options.data_home), seed)
+    X, y, X_test, y_test = split(*data.two_classes(set, options.data_home), seed)
     values, rounds, make = algorithm(method, options.quick, options.adaboost_rounds)
     start = time.process_time()
     folds = list(StratifiedKFold(5, shuffle=True, random_state=seed).split(X, y))
@@ -172,7 +134,7 @@ def pairs(frame):
 def report(frame, options):
     frame = tables.in_order(frame, "method", METHODS)
     wide = frame.pivot(index="set", columns="method", values="risk")[frame["method"].unique()]
-    published = _published_risks()
+    published = tables.published("quadboost_table1.tsv").set_index("set")
     display = _beside(wide.map("{:.3f}".format), published).mask(wide.isna(), "")
     for label, column in (("mean s, all", "seconds"), ("mean s, last fit", "fit_seconds")):
         display.loc[label] = frame.groupby("method")[column].mean().map("{:.3f}".format)
@@ -210,7 +172,7 @@ def differences(frame):
     The deviation is computed for the difference of two risks at their mean, on independent test
     sets of this size. The splits of the paper are unknown, and may share rows with these.
     """
-    published_risks = _published_risks()
+    published_risks = tables.published("quadboost_table1.tsv").set_index("set")
     rows = {}
     for set, cells in frame.groupby("set", sort=False):
         rows[set] = {"test rows": len(cells["right"].iloc[0])}
@@ -232,11 +194,6 @@ def differences(frame):
     return tables.Table("differences", title, display, numbers.reset_index())
 
 
-def _published_risks():
-    risks = tables.published("quadboost_table1.tsv").set_index("set")
-    return risks.assign(**{SUM: risks["QuadBoost-L2"]})
-
-
 def _beside(measured, published):
     """Add published values in brackets."""
     aligned = published.reindex(index=measured.index, columns=measured.columns).fillna("-")
@@ -249,9 +206,8 @@ def notes(options):
 
 study = Study(
     globals(), "quadboost", "set=datasets method=methods seed=seed",
-    ("seed", "quick", "adaboost_rounds", "encoding"),
-    checks={"encoding": ENCODINGS, "methods": tuple(METHODS)},
-    datasets=SETS, methods=PUBLISHED, seed=0, adaboost_rounds=10**6, encoding="indicators",
+    ("seed", "quick", "adaboost_rounds"),
+    datasets=SETS, methods=METHODS, seed=0, adaboost_rounds=10**6,
     quick={"datasets": ["breast_cancer", "wine", "digits"]},
 )  # fmt: skip
 parse, main = study.parse, study.main

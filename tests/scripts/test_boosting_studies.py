@@ -1,9 +1,6 @@
 """Results of the DeepBoost and QuadBoost studies."""
 
-from types import SimpleNamespace
-
 import numpy as np
-import pandas as pd
 import pytest
 
 
@@ -51,38 +48,6 @@ def test_protocol_of_quadboost(script):
     grids = {name: tuple(map(len, run.algorithm(name, False)[:2])) for name in run.METHODS}
     assert grids["QuadBoost-L2"] == grids["QuadBoost-Linf"] == (10, 10)
     assert grids["AdaBoost"] == grids["QuadBoost"] == (1, 10)
-    means, sums = (run.algorithm(name, False)[0] for name in ("QuadBoost-L2", run.SUM))
-    np.testing.assert_allclose(np.divide(means, sums), 500)
-    assert run.SUM not in run.parse([]).methods
     whole, cut = (run.algorithm("AdaBoost", False, most)[1] for most in (10**6, 50_000))
     np.testing.assert_array_equal(cut, whole[whole <= 50_000])
     assert (whole[0], whole[-1], cut[-1]) == (100, 10**6, 46416)
-
-
-@pytest.mark.parametrize(
-    ("name", "y", "codes", "nearest"),
-    [
-        ("balance", ["L", "B", "R", "R"], [0, 1, 1], [0, 1, 1]),
-        ("optdigits", [0, 3, 8, 9], [0, 1, 0, 1], [0, 1, 0, 1]),
-        ("zoo", [1, 1, 2, 4], [1, 1, 0, 0], [1, 1, 0, 0]),
-        ("flags", [0, 0, 1, 3], [1, 1, 0, 0], [0, 0, 1, 1]),
-        ("glass", [2, 2, 3, 7], [1, 1, 0, 0], [0, 0, 1, 0]),
-        ("car", ["unacc", "good", "unacc", "unacc"], [1, 0, 1, 1], [1, 0, 1, 1]),
-    ],
-)
-def test_encodings_of_quadboost(script, monkeypatch, name, y, codes, nearest):
-    run = script("reproduce.quadboost")
-    X = pd.DataFrame({"a": ["low", "high", "med", "low"], "b": ["2", "3", "4", "5more"]})
-    X = X.astype("category")
-    result = SimpleNamespace(X=X, y=np.array(y))
-    monkeypatch.setattr(run.data, "load", lambda source, download=True: result)
-    rows, labels = run.read(name, "codes")
-    assert labels.tolist() == codes
-    assert run.read(name, "nearest")[1].tolist() == nearest
-    # Sorted words: high, low, med.
-    kept = [0, 2, 3] if name == "balance" else range(4)
-    assert rows[:, 0].tolist() == [[1, 0, 2, 1][i] for i in kept]
-    if name == "car":
-        assert run.read(name, "nearest")[0][:, 0].tolist() == [0, 2, 1, 0]
-    if name != "balance":
-        assert run.read(name, "indicators")[0].shape == (4, 7)

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "scripts"
 # A small version of each study, and the tables it writes.
 STUDIES = {
-    "bench.defaults": ("--tables hours --peers lightgbm --rows 100", "defaults"),
+    "bench.defaults": ("--tables hours levels --peers lightgbm xgboost --rows 100", "defaults"),
     "bench.export": ("--datasets iris --n-estimators 2 --rows 10", "export"),
     "bench.forest": (
         "--datasets breast_cancer --n-estimators 8 --repeats 1 --forests random "
@@ -34,12 +34,8 @@ STUDIES = {
     ),
     "report.few_rows": ("--studies 1 --designs 60%rows", "few-rows"),
     "report.compare": (
-        "--datasets iris --methods deep-forest-fast one-layer random-forest mdDF",
-        "compare losses out-of-fold",
-    ),
-    "report.multi_label": (
-        "--datasets few-rows --methods MLDF random-forest",
-        "multi-label multi-label-by-set",
+        "--datasets iris --methods deep-forest-fast random-forest",
+        "compare losses",
     ),
     "reproduce.comparison": ("--datasets iris --rounds 2 --splits 1", "comparison"),
     "reproduce.deepboost": (

@@ -50,16 +50,6 @@ def test_accuracy_over_layers_is_drawn_without_options(script, tmp_path, monkeyp
     )
 
 
-def test_validation_leaves_standard_test_rows_alone(script, data_home):
-    data = script("_lab.data")
-    source = data.Source("satimage", str(data_home))
-    split = data.split(source, 3, 600, validate=True)
-    assert (len(split.y), len(split.y_test)) == (600, 1109)
-    assert max(*split.rows, *split.rows_test) < 4435
-    assert not set(split.rows) & set(split.rows_test)
-    assert np.array_equal(split.rows, data.split(source, 3, 600, validate=True).rows)
-
-
 def test_losses_on_held_out_rows(script, tmp_path):
     run = script("report.compare")
     (tmp_path / "own.py").write_text(
@@ -72,18 +62,10 @@ def test_losses_on_held_out_rows(script, tmp_path):
     )
     options = run.parse(["--datasets", "wine", "--own-sets", str(tmp_path / "own.py")])
     assert {key["set"] for key in run.held_out.keys(options)} == {"wine", "flowers", "numbers"}
-    result = run.cell(options, "numbers", 0, "no-boosted")
+    result = run.cell(options, "numbers", 0, "boosting")
     assert 45 < result["loss"] < 65
     assert result["rows"] == 294
-    result = run.cell(options, "flowers", 0, "two-layers")
-    assert result["layers"] == 2
-    assert 0 < result["claimed"] < 0.3
-    for task, all_members in ("binary", run.AUTO), ("regression", run.AUTO_REGRESSORS):
-        members = run.METHODS["no-network"](task, 0, options).members
-        assert members == [name for name in all_members if name != "network"]
-    probabilities = np.array([[0.2, 0.8], [1.0, 0.0]])
-    loss = run.log_loss(np.array([1, 1]), probabilities, np.array([0, 1]))
-    assert loss == pytest.approx(-np.log([0.8, run.FLOOR]).mean())
+    assert 0 < run.cell(options, "flowers", 0, "boosting")["loss"] < 0.5
 
 
 def test_published_losses_are_relative_to_catboost_of_their_source(script):
