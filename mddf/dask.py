@@ -1,7 +1,8 @@
 """Gradient boosting and forests on Dask collections, with the rows divided among the workers.
 
-The fitted model has the same bits as the model that the estimator makes from all rows on one
-machine, for every number of workers and partitions. ``pip install "mddf[dask]"``.
+The fitted model has the bits, and so the `mddf.fingerprint`, of the model that the estimator makes
+from all rows on one machine, for every number of workers and partitions.
+``pip install "mddf[dask]"``.
 """
 
 from __future__ import annotations
@@ -99,9 +100,10 @@ class DaskEstimator(MetaEstimatorMixin, BaseEstimator):
 
     Parameters that need all rows in one place are refused. For boosted trees these are
     ``early_stopping=True`` without `X_val`, `scoring` other than "loss", `cv`, `warm_start`, and
-    losses of your own; columns must have less than 32 categories. With ``early_stopping="auto"``
-    and without `X_val`, `max_iter` trees are grown. ``max_depth=None`` and "auto" stand for fixed
-    values, because no trials choose them. For forests, they are other criteria than "gini",
+    losses of your own. With ``early_stopping="auto"`` and without `X_val`, `max_iter` trees are
+    grown. ``max_depth=None`` and "auto" stand for fixed values, because no trials choose them. For
+    columns with 32 categories or more, every worker holds the targets of all samples for a moment.
+    For forests, they are other criteria than "gini",
     "squared_error", "friedman_mse" and "poisson", `max_leaf_nodes`, `oob_score`, `warm_start`,
     `keep_targets`, balanced bootstraps and several outputs.
 

@@ -7,8 +7,9 @@ all rows. The order of the rows is the order of the shards.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from mddf._base.validation import check_lengths, naming, refuse_booleans
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
+from mddf._binning.encoded_rows import CategoryLevels
 from mddf._clusters.communication import Communicator
 from mddf._clusters.shard_bins import bin_shard
 from mddf._clusters.shard_inputs import (
@@ -28,7 +30,7 @@ from mddf._clusters.shard_inputs import (
 )
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.classifier import GradientBoostingClassifier
-from mddf._gradient.dataset import BoostingRows
+from mddf._gradient.dataset import BoostingRows, encoding_of
 from mddf._gradient.fit_warnings import warn_of_no_gain
 from mddf._gradient.losses import (
     QUANTILE_LOSSES,
@@ -39,7 +41,7 @@ from mddf._gradient.losses import (
 )
 from mddf._gradient.options import NEWTON, scores_by_loss
 from mddf._gradient.regressor import GradientBoostingRegressor
-from mddf._gradient.target_encoding import FEWEST_LEVELS
+from mddf._gradient.target_encoding import FEWEST_LEVELS, AllRows, GroupStatistics
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._resampling.sampling import hashes_with
 from mddf._targets.target_validation import (
@@ -54,6 +56,39 @@ Model = TypeVar("Model", bound=GradientBoosting)
 # Targets are ranked in parts of about so many values, so that a process holds that many at a time
 # instead of the targets of all rows. 2**22 doubles are 32 MiB. Not tuned.
 _RANKED_TOGETHER = 2**22
+
+
+@dataclass(frozen=True)
+class ShardsOfRows(AllRows):
+    """Training rows of which each process has a shard.
+
+    Each group of columns is sent to one process, which finds its statistics from all rows, so that
+    a process has the keys of one group at a time.
+    """
+
+    communicator: Communicator
+
+    def gathered(self, values: np.ndarray) -> np.ndarray:
+        return self.communicator.gather_array(values)
+
+    def by_group(
+        self,
+        n_groups: int,
+        keys_of: Callable[[int], np.ndarray],
+        work: Callable[[int, np.ndarray], tuple[np.ndarray, GroupStatistics]],
+    ) -> Iterator[tuple[np.ndarray, GroupStatistics]]:
+        size = self.communicator.size
+        for first in range(0, n_groups, size):
+            groups = range(first, min(first + size, n_groups))
+            keys = [keys_of(group) for group in groups]
+            keys += [np.zeros(0, np.int64)] * (size - len(keys))
+            shards = self.communicator.distribute(keys)
+            found: list[Any] = [None] * size
+            if self.communicator.rank < len(groups):
+                codes, statistics = work(groups[self.communicator.rank], np.concatenate(shards))
+                ends = np.cumsum([len(shard) for shard in shards])
+                found = [(part, statistics) for part in np.split(codes, ends[:-1], axis=1)]
+            yield from self.communicator.distribute(found)[: len(groups)]
 
 
 @dataclass(frozen=True)
@@ -73,24 +108,21 @@ class ShardRows(BoostingRows):
         table: BinnedTable,
         y: np.ndarray,
         weights: np.ndarray | None,
+        levels: CategoryLevels | None,
         communicator: Communicator,
     ) -> ShardRows:
         """Take all rows with a weight above 0 as training rows."""
         rows = BoostingRows.from_table(table, y, weights)
-        return cls(table, y, weights, rows.train, rows.held_out, communicator=communicator)
+        return cls(table, y, weights, rows.train, rows.held_out, levels, communicator=communicator)
+
+    @property
+    def division(self) -> AllRows:
+        return ShardsOfRows(self.communicator)
 
     @property
     def exchange(self) -> Communicator | None:
         """Communicator that the kernel uses."""
         return self.communicator
-
-    @property
-    def n_rows_of_table(self) -> int:
-        return sum(self.communicator.gather(self.table.n_rows))
-
-    @property
-    def any_held_out(self) -> bool:
-        return any(self.communicator.gather(len(self.held_out) > 0))
 
     @property
     def keys(self) -> np.ndarray:
@@ -192,7 +224,8 @@ def fit_boosting_shard(
     binner = Binner(model.categorical_features, model.max_bins, model.n_jobs, FEWEST_LEVELS)
     binned = bin_shard(binner, shard, every_weight, communicator)
     own_weight = shard.own_part(every_weight)
-    rows = ShardRows.from_shard(binned, target.values, own_weight, communicator)
+    levels = binner.all_levels(shard.table)
+    rows = ShardRows.from_shard(binned, target.values, own_weight, levels, communicator)
     # 3. Append the validation set as held-out rows.
     if has_validation_set:
         rows = rows.with_held_out(
@@ -200,7 +233,10 @@ def fit_boosting_shard(
         )
     # 4. Grow the trees.
     model._entropy = entropy
-    fitted = model._boost(rows, target.kind, binner)
+    encoding = None
+    if levels is not None and target.kind.n_classes != 1:
+        encoding = encoding_of(rows, target.kind, entropy, model.max_bins)
+    fitted = model._boost(rows, target.kind, binner, encoding)
     if has_validation_set and len(rows.held_out) and len(rows.train):
         warn_of_no_gain(rows, fitted["validation_score_"], fitted["train_score_"], shard.table)
     attributes = model._target_attributes(target.kind)
@@ -266,16 +302,18 @@ def _read_validation(
     binner: Binner,
     target: BoostingTarget,
     communicator: Communicator,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Codes, targets and weights of the validation rows of this shard, which may have none."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, CategoryLevels | None]:
+    """Codes, targets, weights and levels of the validation rows of this shard, if it has any."""
     n_rows = 0
+    levels = None
     codes = np.zeros((0, binner.bins_.n_columns), np.uint8)
     if validation is not None:
         with naming("X_val"):
             table = model._read_table(validation.X, reset=False)
         check_lengths(validation.X, y_val=validation.y)
         n_rows = table.shape[0]
-        codes = binner.encode(table, n_jobs=model.n_jobs).codes
+        levels = binner.all_levels(table)
+        codes = binner.encode(table, levels=levels, n_jobs=model.n_jobs).codes
     own_rows, n_all_rows = places_of_shard(n_rows, communicator)
     has_weights = validation is not None and validation.sample_weight is not None
     every_weight = None
@@ -294,4 +332,5 @@ def _read_validation(
     all_values = communicator.gather_array(values) if target.class_factors is not None else values
     with naming("sample_weight_val"):
         every_weight = target.validation_weights(every_weight, all_values)
-    return codes, values, None if every_weight is None else every_weight[own_rows]
+    own_weight = None if every_weight is None else every_weight[own_rows]
+    return codes, values, own_weight, levels

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from threading import Condition, Thread
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from mddf._clusters.communication import Communicator
 from mddf._clusters.forest_rows import NodeRows, Shard
 from mddf._core import Cancel, TreeOptions
 from mddf._trees.arrays import Trees, ValueTrees, trees_from_reader
+from mddf._trees.grower import most_trees_of_block
 
 # Trees that grow at the same time, on all processes together. Each takes eight bytes for every row
 # that it drew from a shard, so that 16 bootstraps take about as much as 80 columns of codes. More
@@ -311,7 +313,7 @@ def _sum_of(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class GrownBlock:
-    """Trees that one thread has grown, in the order of the forest, and their importances."""
+    """Trees of one block of the forest that one thread has grown, and their importances."""
 
     first_tree: int
     trees: Trees | ValueTrees
@@ -328,11 +330,13 @@ class _Growth:
         communicator: Communicator,
         *,
         n_trees_at_once: int,
+        n_trees_of_block: int,
         most_copied: int,
     ) -> None:
         self._shard = shard
         self._options = options
         self._communicator = communicator
+        self._n_trees_of_block = n_trees_of_block
         self._most_copied = most_copied
         n_trees = len(shard.draws.seeds)
         self._bounds = [n_trees * slot // n_trees_at_once for slot in range(n_trees_at_once + 1)]
@@ -362,12 +366,17 @@ class _Growth:
     def _grow_slot(self, slot: int, cancel: Cancel) -> None:
         """Grow the trees of one thread."""
         try:
-            first, end = self._bounds[slot : slot + 2]
             kind = ClassPeers if self._shard.n_classes else ValuePeers
-            peers = kind(self._rounds, slot, first)
-            reader, importances = self._grow(peers, self._shard.draws.seeds[first:end], cancel)
-            peers.end()
-            self.blocks.append(GrownBlock(first, trees_from_reader(reader), importances))
+            first, end = self._bounds[slot : slot + 2]
+            size = self._n_trees_of_block
+            starts_of_blocks = range(size * (first // size + 1), end, size)
+            for start, stop in pairwise([first, *starts_of_blocks, end]):
+                peers = kind(self._rounds, slot, start)
+                reader, importances = self._grow(
+                    peers, self._shard.draws.seeds[start:stop], cancel
+                )
+                peers.end()
+                self.blocks.append(GrownBlock(start, trees_from_reader(reader), importances))
         except _Stopped:
             pass
         except BaseException as error:
@@ -440,6 +449,7 @@ def grow_divided(
         options,
         communicator,
         n_trees_at_once=min(_MOST_TREES_AT_ONCE, n_threads, n_trees),
+        n_trees_of_block=most_trees_of_block(n_all_rows),
         most_copied=max(
             _SMALL, _LEAST_COPIED, int(_COPIED_SHARE * n_all_rows / communicator.size)
         ),

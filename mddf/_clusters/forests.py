@@ -7,6 +7,7 @@ the order of the shards.
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any, TypeVar
 
 import numpy as np
@@ -136,7 +137,10 @@ def fit_forest_shard(
         [blocks if rank == 0 else [] for rank in range(communicator.size)]
     )
     state = _state_of(
-        [block for part in gathered_blocks for block in part], binned.bins.n_columns, entropy
+        [block for part in gathered_blocks for block in part],
+        grower.most_trees_of_block(shard.n_all_rows),
+        binned.bins.n_columns,
+        entropy,
     )
     attributes = model._attributes(state, binner, target) | model._target_attributes(target)
     model.__dict__.update(attributes)
@@ -165,11 +169,18 @@ def _refuse_large_sum(weights: np.ndarray) -> None:
         )
 
 
-def _state_of(blocks: list[GrownBlock], n_columns: int, entropy: list[int]) -> ForestState:
-    blocks = sorted(blocks, key=lambda block: block.first_tree)
+def _state_of(
+    parts: list[GrownBlock], n_trees_of_block: int, n_columns: int, entropy: list[int]
+) -> ForestState:
+    """Join the parts of each block to the block that one process would have grown."""
+    parts = sorted(parts, key=lambda part: part.first_tree)
     grown = grower.GrowthResult()
-    for block in blocks:
-        grown.merge_trees(block.trees, block.importances)
+    for _, of_block in groupby(parts, lambda part: part.first_tree // n_trees_of_block):
+        n_parts = 0
+        for part in of_block:
+            grown.merge_trees(part.trees, part.importances)
+            n_parts += 1
+        grown.join_trees(n_parts)
     importances = grown.importances
     if importances is None:
         importances = np.zeros(n_columns)

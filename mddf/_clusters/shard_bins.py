@@ -20,7 +20,7 @@ from mddf._binning.unknown_categories import expected_share_of_counts
 from mddf._clusters.communication import Communicator, same_for_all
 from mddf._clusters.shard_inputs import ShardInputs
 from mddf._input.table import Column, Table
-from mddf._targets.weights import summed_weights, whole_weights
+from mddf._targets.weights import summed_weights
 
 # Bytes of the columns, as doubles, that a process holds of all rows at a time; at least one
 # column. More columns at a time are read faster from tables that are stored by rows. Not tuned.
@@ -34,26 +34,14 @@ _SENT_SHARE = 1 / 8
 class CategoryCounts:
     """Distinct categories of a column in ascending order, without rows of weight 0.
 
-    `n_rows` has the number of rows of each category, `weights` their total weight, or None without
-    weights. `missing` is the missing value of the column and `n_missing` the number of its rows;
-    None and 0 if no cell is missing.
+    `n_rows` has the number of rows of each category. `missing` is the missing value of the column
+    and `n_missing` the number of its rows; None and 0 if no cell is missing.
     """
 
     categories: np.ndarray
     n_rows: np.ndarray
-    weights: np.ndarray | None
     missing: object | None
     n_missing: int
-
-    def encoder(self, max_codes: int) -> CategoryEncoder:
-        """The encoder that `CategoryEncoder.learn` makes from a column with these categories."""
-        missing = [] if self.missing is None else [self.missing]
-        encoder = CategoryEncoder(
-            encoder_with_largest(self.categories, self.n_rows, max_codes, missing=missing)
-        )
-        if self.weights is None or encoder.rare is None:
-            return encoder
-        return CategoryEncoder(encoder_with_largest(self.categories, self.weights, max_codes))
 
 
 def _count_categories(column: Column, weights: np.ndarray | None) -> CategoryCounts:
@@ -68,18 +56,16 @@ def _count_categories(column: Column, weights: np.ndarray | None) -> CategoryCou
             "the categories of a column must be all strings or all numbers; got "
             f"{column.kind} in column {column.place}"
         ) from error
-    n = len(categories)
     return CategoryCounts(
         categories,
-        np.bincount(places, minlength=n),
-        None if weights is None else summed_weights(places, weights[counted][~is_missing], n),
+        np.bincount(places, minlength=len(categories)),
         values[is_missing][0] if is_missing.any() else None,
         int(np.count_nonzero(is_missing)),
     )
 
 
 def _merge_counts(shards: list[CategoryCounts], place: str) -> CategoryCounts:
-    """Counts of the rows of all shards; total weights are exact if they are whole numbers."""
+    """Counts of the rows of all shards."""
     filled = [shard for shard in shards if len(shard.categories)] or shards[:1]
     try:
         categories, places = np.unique(
@@ -89,16 +75,11 @@ def _merge_counts(shards: list[CategoryCounts], place: str) -> CategoryCounts:
         raise TypeError(
             f"the categories of column {place} must be all strings or all numbers"
         ) from error
-
-    def total(parts: list[np.ndarray]) -> np.ndarray:
-        return np.bincount(places, np.concatenate(parts), minlength=len(categories))
-
-    shard_weights = [shard.weights for shard in filled if shard.weights is not None]
+    n_rows = np.concatenate([shard.n_rows for shard in filled])
     missing = [shard.missing for shard in shards if shard.missing is not None]
     return CategoryCounts(
         categories,
-        total([shard.n_rows for shard in filled]).astype(np.int64),
-        total(shard_weights) if shard_weights else None,
+        np.bincount(places, n_rows, minlength=len(categories)).astype(np.int64),
         missing[0] if missing else None,
         sum(shard.n_missing for shard in shards),
     )
@@ -197,34 +178,33 @@ def _learn_kinds(
         else:
             binner.kinds_[c] = None
         if binner.categorical_[c]:
-            counts = _count_categories(table.column(c), own_weights)
-            _learn_categories(binner, c, table.place(c), counts, weights, communicator)
+            _learn_categories(binner, c, table.column(c), own_weights, communicator)
 
 
 def _learn_categories(
     binner: Binner,
     c: int,
-    column: str,
-    own_counts: CategoryCounts,
+    column: Column,
     weights: np.ndarray | None,
     communicator: Communicator,
 ) -> None:
-    counts = _merge_counts(communicator.gather(own_counts), column)
-    n_levels = len(counts.categories)
-    if binner.many_levels is not None and n_levels >= binner.many_levels:
-        raise ValueError(
-            f"column {column} must have at most {binner.many_levels - 1} categories if the "
-            f"rows are divided among workers, got {n_levels}. Encode it as numbers, or fit on one "
-            "machine"
-        )
-    encoder = counts.encoder(binner.max_bins)
-    if encoder.rare is not None and weights is not None and not whole_weights(weights):
-        raise ValueError(
-            f"max_bins must be above {n_levels}, the number of categories of column "
-            f"{column}, if the rows are divided among workers and weights are not whole "
-            f"numbers, got {binner.max_bins}"
-        )
-    if not n_levels:
+    """Do what `CategoryEncoder.learn` does, for a column of this shard and its weights."""
+    own_counts = _count_categories(column, weights)
+    counts = _merge_counts(communicator.gather(own_counts), column.place)
+    categories = counts.categories
+    missing = [] if counts.missing is None else [counts.missing]
+    encoder = CategoryEncoder(
+        encoder_with_largest(categories, counts.n_rows, binner.max_bins, missing=missing)
+    )
+    if weights is not None and encoder.rare is not None:
+        # Sums of weights are rounded, so that they are added up with those of all shards.
+        is_counted = ~column.missing & (weights > 0)
+        own_places = np.searchsorted(categories, column.values[is_counted]).astype(np.int32)
+        places = communicator.gather_array(own_places)
+        all_weights = communicator.gather_array(weights[is_counted])
+        totals = summed_weights(places, all_weights, len(categories))
+        encoder = CategoryEncoder(encoder_with_largest(categories, totals, binner.max_bins))
+    if not len(categories):
         binner.kinds_[c] = None
     binner.encoders_[c] = encoder
     n_counted = int(counts.n_rows.sum()) + counts.n_missing

@@ -48,7 +48,10 @@ def _joined_column(
     c: int, columns: Sequence[ColumnDescription], n_rows: Sequence[int]
 ) -> ColumnDescription:
     name = columns[0].name
-    missing_share = float(np.average([column.missing_share for column in columns], weights=n_rows))
+    # Whole numbers of cells give the share of one machine to the last bit.
+    shares = [column.missing_share for column in columns]
+    n_missing = sum(round(share * n) for share, n in zip(shares, n_rows, strict=True))
+    missing_share = n_missing / sum(n_rows)
     kinds: set[Kind] = {column.kind for column in columns if column.kind != "empty"}
     if kinds == {"number", "boolean"}:
         kinds = {"number"}

@@ -16,7 +16,7 @@ from mddf._binning.column_table import ColumnTable
 from mddf._binning.encoded_rows import CategoryLevels
 from mddf._gradient.losses import ClassificationTarget, TargetKind
 from mddf._gradient.repeats import Repeats, copies_of, feature_hashes, keys_of_copies
-from mddf._gradient.target_encoding import Encoding, TargetStatistics
+from mddf._gradient.target_encoding import AllRows, Encoding, TargetStatistics
 from mddf._gradient.trees import BoostedTrees
 from mddf._resampling.sampling import hashes_with
 
@@ -135,7 +135,12 @@ class BoostingRows:
     @property
     def n_rows_of_table(self) -> int:
         """Number of rows of the table, of all shards if there are several."""
-        return self.table.n_rows
+        return int(self.division.gathered(np.array([self.table.n_rows])).sum())
+
+    @property
+    def division(self) -> AllRows:
+        """What other processes have of the rows; see `ShardRows`."""
+        return AllRows()
 
     @property
     def exchange(self) -> object | None:
@@ -144,7 +149,7 @@ class BoostingRows:
 
     @property
     def any_held_out(self) -> bool:
-        return len(self.held_out) > 0
+        return bool(self.division.gathered(np.array([len(self.held_out)])).any())
 
     def least_loss(self, target: TargetKind) -> float:
         """Mean loss of exact predictions of the training rows."""
@@ -268,11 +273,12 @@ class BoostingRows:
     def _n_values(self) -> list[int]:
         """Number of different values of each column among the training rows."""
         table = self.table
-        counts = [len(np.unique(table.column(c)[self.train])) for c in range(table.bins.n_columns)]
+        n_different = self.division.n_different
+        counts = [n_different(table.column(c)[self.train]) for c in range(table.bins.n_columns)]
         if self.levels is not None:
             levels = self.levels.take(self.train)
             for place, column in enumerate(levels.columns):
-                counts[column] = len(np.unique(levels.keys([place])))
+                counts[column] = n_different(levels.keys([place]))
         return counts
 
     def _expanded(self, repeats: Repeats) -> BoostingRows:
@@ -313,8 +319,8 @@ class BoostingRows:
             weights = np.concatenate(
                 [own_weights, np.ones(len(y)) if weights is None else weights]
             )
-        if self.levels is not None and levels is not None:
-            levels = self.levels.append(levels)
+        if self.levels is not None:
+            levels = self.levels if levels is None else self.levels.append(levels)
         if self.offset is not None and offset is not None:
             offset = np.vstack([self.offset, offset])
         return replace(
@@ -339,47 +345,51 @@ class BoostingRows:
         # A row of weight k is repeated if equal rows are counted.
         train = self.train
         weights = self.train_weights
-        repeats = self._repeats(encoding.levels)
-        sees_equal_rows = encoding.sees_equal_rows(encoding.levels.take(train), repeats)
-        sees_equal_rows |= repeats.are_observations(self._n_values)
-        n_copies = copies_of(weights) if sees_equal_rows.any() else None
-        if n_copies is not None:
-            repeated = np.repeat(np.arange(len(train)), n_copies)
-            train = train[repeated]
-            repeats = repeats.take(repeated)
-            weights = np.ones(len(train))
-        n_orders = encoding.n_copies
+        all_weights = None if weights is None else self.division.gathered(weights)
         levels = encoding.levels
+        repeats = self._repeats(levels)
+        sees_equal_rows = encoding.sees_equal_rows(levels.take(train), repeats, self.division)
+        sees_equal_rows |= repeats.are_observations(self._n_values)
+        n_copies = copies_of(all_weights) if sees_equal_rows.any() else None
+        if n_copies is not None:
+            assert weights is not None
+            repeats = repeats.take(np.repeat(np.arange(len(n_copies)), n_copies))
+            train = np.repeat(train, weights.astype(np.int64))
+            weights = np.ones(len(train))
+            all_weights = np.ones(len(repeats.unit))
+        n_orders = encoding.n_copies
         n_train = n_orders * len(train)
         taken = np.concatenate([np.tile(train, n_orders), self.held_out])
         train_codes, statistics = encoding.codes(
             train,
-            weights,
+            all_weights,
             repeats,
             sees_equal_rows=sees_equal_rows,
             seeds=encoding.seeds[(np.arange(n_orders) + first) % n_orders],
+            division=self.division,
             before=before,
         )
         held_out_codes = statistics.transform(levels.take(self.held_out))
         if self.weights is not None:
             assert weights is not None
             weights = np.concatenate([np.tile(weights, n_orders), self.weights[self.held_out]])
-        copies = BoostingRows(
+        copies = replace(
+            self,
             # Sets of so many levels would fit noise: their columns are cleared.
-            self.table.with_columns(
+            table=self.table.with_columns(
                 taken, levels.columns, statistics.bins, np.vstack([train_codes, held_out_codes])
             ),
-            self.y[taken],
-            weights,
-            np.arange(n_train, dtype=np.int32),
-            np.arange(n_train, len(taken), dtype=np.int32),
+            y=self.y[taken],
+            weights=weights,
+            train=np.arange(n_train, dtype=np.int32),
+            held_out=np.arange(n_train, len(taken), dtype=np.int32),
+            levels=None,
             offset=None if self.offset is None else self.offset[taken],
-            are_observations=self.are_observations,
         )
         return copies, statistics
 
     def _repeats(self, levels: CategoryLevels | None) -> Repeats:
-        """Find training rows with the same features."""
+        """Find training rows with the same features, of all processes."""
         hashes = [np.zeros(0, np.uint64)]
         for first in range(0, len(self.train), _ROWS_AT_A_TIME):
             rows = self.train[first : first + _ROWS_AT_A_TIME]
@@ -390,10 +400,12 @@ class BoostingRows:
                 codes[:, levels.columns] = 0  # a code may stand for several rare levels
             hashes.append(feature_hashes(codes, row_levels))
         targets = np.ascontiguousarray(self._targets_and_offsets[self.train]).view(np.int64)
+        weights = self.train_weights
+        gathered = self.division.gathered
         return Repeats.from_hashes(
-            np.concatenate(hashes),
-            targets,
-            self.train_weights,
+            gathered(np.concatenate(hashes)),
+            gathered(targets),
+            None if weights is None else gathered(weights),
             n_columns=self.table.bins.n_columns,
         )
 
@@ -413,5 +425,11 @@ def encoding_of(
     if rows.offset is not None:
         values, sizes = target.without_offset(rows.y, rows.offset)
     return Encoding.from_targets(
-        rows.levels, values, target.n_classes, entropy, max_bins, sizes=sizes
+        rows.levels,
+        values,
+        target.n_classes,
+        entropy,
+        max_bins,
+        sizes=sizes,
+        division=rows.division,
     )

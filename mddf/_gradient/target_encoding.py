@@ -12,7 +12,7 @@ target. New rows get the means over all training rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import fsum
@@ -111,6 +111,40 @@ class TargetSums:
         return different, np.vstack([self.means(np.column_stack(sums)), self.prior])
 
 
+@dataclass(frozen=True)
+class GroupStatistics:
+    """Statistics of one group of columns."""
+
+    keys: np.ndarray  # as in `TargetStatistics`
+    codes: np.ndarray
+    bins: Bins
+
+
+class AllRows:
+    """Training rows that are all in this process."""
+
+    def gathered(self, values: np.ndarray) -> np.ndarray:
+        """Values of the rows of all processes, in the order of the rows."""
+        return values
+
+    def n_different(self, values: np.ndarray) -> int:
+        return len(np.unique(self.gathered(np.unique(values))))
+
+    def by_group(
+        self,
+        n_groups: int,
+        keys_of: Callable[[int], np.ndarray],
+        work: Callable[[int, np.ndarray], tuple[np.ndarray, GroupStatistics]],
+    ) -> Iterator[tuple[np.ndarray, GroupStatistics]]:
+        """Call work(group, keys) with the keys of all rows for each group of columns.
+
+        Yields the codes of the rows of this process, of shape (n_orders, n_rows, n_outputs), and
+        the statistics.
+        """
+        for group in range(n_groups):
+            yield work(group, keys_of(group))
+
+
 @register_serializable("target statistics")
 @dataclass(frozen=True)
 class TargetStatistics:
@@ -187,14 +221,19 @@ class Encoding:
         max_bins: int,
         *,
         sizes: np.ndarray | None = None,
+        division: AllRows | None = None,
     ) -> Encoding:
         """Choose the orders, and the outputs from targets (`n_classes` is 0) or class numbers."""
-        n_orders = int(np.clip(_MAX_COPIED_ROWS // len(y), 1, _MAX_ORDERS))
+        division = division or AllRows()
+        n_rows = int(division.gathered(np.array([len(y)])).sum())
+        n_orders = int(np.clip(_MAX_COPIED_ROWS // n_rows, 1, _MAX_ORDERS))
         seeds = np.random.SeedSequence(entropy, spawn_key=(2,)).generate_state(n_orders, np.uint64)
         # Of several targets, the first ones have statistics.
         outputs = y[:, None] if y.ndim == 1 else y[:, :_MAX_OUTPUTS]
         if n_classes > 2:
-            frequent = np.argsort(-np.bincount(y.astype(int)), kind="stable")[:_MAX_OUTPUTS]
+            own_counts = np.bincount(y.astype(int), minlength=n_classes)
+            counts = division.gathered(own_counts[None]).sum(axis=0)
+            frequent = np.argsort(-counts, kind="stable")[:_MAX_OUTPUTS]
             outputs = (outputs == np.sort(frequent)).astype(float)
         return cls(levels, outputs, seeds, min(max_bins, _MAX_BINS), sizes)
 
@@ -234,14 +273,16 @@ class Encoding:
             interactions = np.ascontiguousarray(np.hstack([interactions, added]), np.uint8)
         return monotonic, interactions
 
-    def sees_equal_rows(self, levels: CategoryLevels, repeats: Repeats) -> np.ndarray:
+    def sees_equal_rows(
+        self, levels: CategoryLevels, repeats: Repeats, division: AllRows
+    ) -> np.ndarray:
         """Whether the means of each group count rows with equal features (which are no copies)."""
         groups = self.groups()
         if not repeats.any_equal and repeats.n_samples == len(repeats.unit):
             return np.zeros(len(groups), bool)
         if repeats.has_conflicts:
             return np.ones(len(groups), bool)
-        n_keys = [len(np.unique(levels.keys(group))) for group in groups]
+        n_keys = [division.n_different(levels.keys(group)) for group in groups]
         return np.array(
             [repeats.is_lookup(n, len(group)) for n, group in zip(n_keys, groups, strict=True)]
         )
@@ -254,32 +295,32 @@ class Encoding:
         *,
         sees_equal_rows: np.ndarray,
         seeds: np.ndarray,
+        division: AllRows,
         before: TargetStatistics | None = None,
     ) -> tuple[np.ndarray, TargetStatistics]:
         """Codes of training rows in each order, and statistics for new rows.
 
         The rows may be repeated. The codes are uint8 of shape (n_orders * n_rows, n_columns).
         There is a seed for each order. If `before` has the statistics of an earlier fit, its bins
-        and means are kept.
+        and means are kept. `rows` are those of this process; `weights` and `repeats` are of the
+        rows of all processes.
         """
         levels = self.levels.take(rows)
         sizes = None
         if self.sizes is not None:
             # The prior counts as much as a row of the mean size. The sum is exact, so that it does
             # not depend on the order of the rows or the processor.
-            sizes = self.sizes[rows]
+            sizes = division.gathered(self.sizes[rows])
             sizes = sizes / (fsum(sizes) / len(sizes))
-        target_sums = TargetSums.from_outputs(self.outputs[rows], weights, sizes)
+        outputs = division.gathered(self.outputs[rows])
+        target_sums = TargetSums.from_outputs(outputs, weights, sizes)
         tiled_weights = None if weights is None else np.tile(weights, len(seeds))
-        n_outputs = self.outputs.shape[1]
+        n_outputs = outputs.shape[1]
         row_orders = list(repeats.row_orders(seeds, weights)) if sees_equal_rows.any() else []
         unit_orders = list(repeats.unit_orders(seeds)) if not sees_equal_rows.all() else []
-        train_codes = []
-        group_keys = []
-        group_codes = []
-        group_bins = []
-        for position, group in enumerate(self.groups()):
-            keys = levels.keys(group)
+        groups = self.groups()
+
+        def encode(position: int, keys: np.ndarray) -> tuple[np.ndarray, GroupStatistics]:
             if sees_equal_rows[position]:
                 means = [target_sums.before(keys, order) for order in row_orders]
             else:
@@ -288,17 +329,25 @@ class Encoding:
             if before is None:
                 bins = find_bins(train_means, sample_weight=tiled_weights, max_bins=self.max_bins)
                 distinct_keys, key_means = target_sums.all_means(keys)
-                group_keys.append(distinct_keys)
-                group_codes.append(apply_bins(key_means, bins))
-                group_bins.append(bins)
+                statistics = GroupStatistics(distinct_keys, apply_bins(key_means, bins), bins)
             else:
                 bins = before.bins.columns(position * n_outputs, (position + 1) * n_outputs)
-            train_codes.append(apply_bins(train_means, bins))
+                statistics = GroupStatistics(before.keys[position], before.codes[position], bins)
+            codes = apply_bins(train_means, bins)
+            return codes.reshape(len(seeds), -1, n_outputs), statistics
+
+        encoded = division.by_group(len(groups), lambda place: levels.keys(groups[place]), encode)
+        codes, statistics = zip(*encoded, strict=True)
         if before is None:
             before = TargetStatistics(
-                levels.columns, self.groups(), group_keys, group_codes, join_bins(*group_bins)
+                levels.columns,
+                groups,
+                [group.keys for group in statistics],
+                [group.codes for group in statistics],
+                join_bins(*(group.bins for group in statistics)),
             )
-        return np.hstack(train_codes), before
+        all_codes = np.concatenate(codes, axis=2)
+        return all_codes.reshape(-1, all_codes.shape[2]), before
 
 
 def groups_of(levels: CategoryLevels) -> list[list[int]]:

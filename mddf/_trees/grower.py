@@ -193,8 +193,9 @@ class _Workers:
         return iter(in_order(tasks, self._n_jobs))
 
 
-def _trees_per_block(table: BinnedTable) -> int:
-    return max(1, min(_MAX_TREES_PER_BLOCK, _MAX_ROWS_PER_BLOCK // max(1, table.n_rows)))
+def most_trees_of_block(n_rows: int) -> int:
+    """Number of trees of each block of a forest, except the last, for a table of `n_rows`."""
+    return max(1, min(_MAX_TREES_PER_BLOCK, _MAX_ROWS_PER_BLOCK // max(1, n_rows)))
 
 
 def _cut_into_blocks(
@@ -234,7 +235,7 @@ def _grow_until(
     n_jobs: int | None,
 ) -> list[GrowthResult]:
     """Grow a few trees of each job at a time, until a deadline; see :func:`growing`."""
-    pieces = _cut_across_jobs(jobs, _trees_per_block(table))
+    pieces = _cut_across_jobs(jobs, most_trees_of_block(table.n_rows))
     workers = _Workers(table, target, jobs, job_count(n_jobs, len(pieces), require=None))
     results = [GrowthResult() for _ in jobs]
 
@@ -281,7 +282,7 @@ def growing(
         return
     total = sum(len(job.seeds) for job in jobs)
     n_jobs = job_count(n_jobs, total, require=None)
-    blocks = deque(_cut_into_blocks(jobs, n_jobs, _trees_per_block(table)))
+    blocks = deque(_cut_into_blocks(jobs, n_jobs, most_trees_of_block(table.n_rows)))
     workers = _Workers(table, target, jobs, n_jobs)
     optional_bar = progress_bar(total, description, "tree", shown=verbose)
     with stopped_on_error() as cancel, optional_bar as bar:

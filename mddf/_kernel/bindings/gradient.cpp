@@ -125,7 +125,6 @@ class GradientBooster {
     check((train.shape(0) > 0 || exchange_) &&
               static_cast<int64_t>(train.shape(0)) % options.n_copies == 0,
           "train: expected at least one row, and as many in each copy");
-    check(!exchange_ || options.n_copies == 1, "communicator: expected no copies of rows");
     check(!exchange_ || !options.needs_quantiles() || options.monotonic.empty(),
           "communicator: expected no monotonic constraints with quantiles");
     check(checked.n_columns < 0 || checked.n_columns == table.bins.n_columns,

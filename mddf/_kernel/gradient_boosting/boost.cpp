@@ -298,26 +298,30 @@ void Booster::note_loss(Team& team) {
   losses_.push_back(held_out_loss(team));
 }
 
-// Weighted mean, added up in the order of the rows for any number of threads and shards.
+// Weighted mean, added up in the order of the rows for any number of threads and shards. All rows
+// of a copy of the table come before those of the next copy.
 double Booster::mean_of(const std::vector<double>& losses, const std::vector<double>& weights,
-                        int64_t n) const {
+                        int64_t n, int64_t n_copies) const {
   double sums[2] = {0, 0};
-  shards_.in_row_order(sums, 2, [&](double* to) {
-    double sum = to[0], total = to[1];
-    for (int64_t i = 0; i < n; ++i) {
-      const double weight = weights.empty() ? 1 : weights[i];
-      sum += weight * losses[i];
-      total += weight;
-    }
-    to[0] = sum;
-    to[1] = total;
-  });
+  for (int64_t copy = 0; copy < n_copies; ++copy) {
+    shards_.in_row_order(sums, 2, [&](double* to) {
+      double sum = to[0], total = to[1];
+      for (int64_t i = copy * n / n_copies; i < (copy + 1) * n / n_copies; ++i) {
+        const double weight = weights.empty() ? 1 : weights[i];
+        sum += weight * losses[i];
+        total += weight;
+      }
+      to[0] = sum;
+      to[1] = total;
+    });
+  }
   return sums[1] > 0 ? sums[0] / sums[1] : 0;
 }
 
 void Booster::note_training_loss() {
   if (!std::exchange(is_training_loss_due_, false)) return;
-  train_losses_.push_back(mean_of(row_losses_, weights_, static_cast<int64_t>(train_.size())));
+  const auto n = static_cast<int64_t>(train_.size());
+  train_losses_.push_back(mean_of(row_losses_, weights_, n, options_.n_copies));
 }
 
 double Booster::held_out_loss(Team& team) {
@@ -330,7 +334,7 @@ double Booster::held_out_loss(Team& team) {
       loss_.losses(held_raw_.data() + row * width, held_y_.data() + row * target_width,
                    std::min(together, last - row), row_losses_.data() + row);
   });
-  return mean_of(row_losses_, held_weights_, n);
+  return mean_of(row_losses_, held_weights_, n, 1);
 }
 
 void Booster::draw_rows(Random& random, Team& team) {

@@ -85,8 +85,8 @@ class Booster {
   double held_out_loss(Team& team);
   void note_loss(Team& team);
   void note_training_loss();
-  double mean_of(const std::vector<double>& losses, const std::vector<double>& weights,
-                 int64_t n) const;
+  double mean_of(const std::vector<double>& losses, const std::vector<double>& weights, int64_t n,
+                 int64_t n_copies) const;
 
   Options options_;
   Shards shards_;
