@@ -271,7 +271,9 @@ def _read_boosting_target(
     ends = shard.target_ends(values, communicator)
     assert isinstance(model.loss, str)  # `check_boosting` has refused the others
     check_targets(model.loss, ends)
-    kind = RegressionTarget.from_targets(model.loss, ends, tweedie_power=model._variance_power())
+    kind = RegressionTarget.from_targets(
+        model.loss, ends, tweedie_power=float(model.tweedie_power)
+    )
     own_weight = shard.own_part(shard.sample_weight)
     if own_weight is not None:
         values = np.where(own_weight > 0, values, ends[0])

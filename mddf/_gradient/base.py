@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -32,6 +32,7 @@ from mddf._core import BoostOptions
 from mddf._fitted.base_estimators import TableEstimator
 from mddf._fitted.batching import Conversion, in_blocks
 from mddf._fitted.fitted_model import one_stage
+from mddf._gradient.custom_loss import CustomLoss, GradientHessian
 from mddf._gradient.dataset import BoostingRows, Units, encoding_of
 from mddf._gradient.elapsed_days import helpful_days
 from mddf._gradient.fit_warnings import (
@@ -47,7 +48,6 @@ from mddf._gradient.options import (
     GRADIENT,
     NEWTON,
     PLAIN,
-    BoostingParameters,
     is_auto,
     kernel_options,
     may_have_linear_leaves,
@@ -81,12 +81,38 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-class GradientBoosting(BoostingParameters, TableEstimator):
+class GradientBoosting(TableEstimator):
     """Base class of gradient boosting for classification and regression.
 
     Subclasses implement the methods that depend on the kind of target. They list this class before
     the mixins of scikit-learn.
     """
+
+    # Parameters, which the constructors of the subclasses store.
+    loss: str | GradientHessian | CustomLoss
+    learning_rate: float | str
+    max_iter: int | str
+    grow_policy: str
+    max_leaf_nodes: int | None
+    max_depth: int | None
+    min_samples_leaf: int
+    l2_regularization: float | str
+    max_features: float | str | None
+    subsample: float | str
+    max_bins: int
+    linear_leaves: bool | str
+    split_score: str
+    monotonic_cst: npt.ArrayLike | dict[str, int] | None
+    interaction_cst: str | Sequence[Iterable[int]] | None
+    early_stopping: bool | str
+    scoring: str | Callable[..., float] | None
+    validation_fraction: float | None
+    cv: Any
+    n_iter_no_change: int
+    tol: float
+    warm_start: bool
+    random_state: int | np.random.RandomState | None
+    verbose: int
 
     _entropy: list[int]  # entropy of all random draws
     _large_residual: float  # state of Huber's loss
@@ -105,6 +131,10 @@ class GradientBoosting(BoostingParameters, TableEstimator):
         return self.warm_start and self.__sklearn_is_fitted__()
 
     # Methods that depend on the kind of target
+
+    def _loss_quantile(self) -> float:
+        """Quantile of the loss; losses without one ignore it."""
+        return 0.5
 
     def _read_target(self, y: npt.ArrayLike, weights: np.ndarray | None) -> BoostingTarget:
         raise NotImplementedError

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from mddf._base.messages import warn
 from mddf._gradient.dataset import BoostingRows, Units
 from mddf._gradient.losses import TargetKind
-from mddf._gradient.options import BoostingParameters, is_auto, learning_rate_of, value_of
+from mddf._gradient.options import is_auto, learning_rate_of, value_of
 from mddf._gradient.rounds import N_ROUNDS, most_rounds
 from mddf._gradient.training import Boosted
 from mddf._input.table import Table
+
+if TYPE_CHECKING:
+    from mddf._gradient.base import GradientBoosting
 
 # Factor by which the training loss may rise before fit warns of divergence. With targets that are
 # noise and few rows drawn for each tree, it rises by some percent. Not tuned beyond that.
@@ -37,7 +42,7 @@ _N_NAMED = 3
 
 
 def warn_of_divergence(
-    model: BoostingParameters, rows: BoostingRows, target: TargetKind, boosted: Boosted
+    model: GradientBoosting, rows: BoostingRows, target: TargetKind, boosted: Boosted
 ) -> None:
     """Warn if the loss of the training rows ended far above the loss of a constant.
 
@@ -65,7 +70,7 @@ def warn_of_divergence(
 
 
 def warn_of_copies(
-    model: BoostingParameters, units: Units, scores: np.ndarray, n_trees: int
+    model: GradientBoosting, units: Units, scores: np.ndarray, n_trees: int
 ) -> None:
     """Warn if boosting stopped early after a few trees, and many rows were held out as copies."""
     n_rows = len(units.unit)
@@ -82,7 +87,7 @@ def warn_of_copies(
     )
 
 
-def warn_of_limit(model: BoostingParameters, scores: np.ndarray, n_before: int) -> None:
+def warn_of_limit(model: GradientBoosting, scores: np.ndarray, n_before: int) -> None:
     """Warn if the held-out score still improved when `max_iter="auto"` ended boosting."""
     n_grown = len(scores) - 1
     if n_grown < 1 or not is_auto(model, "max_iter") or not model.early_stopping:

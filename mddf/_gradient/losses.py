@@ -325,6 +325,7 @@ class ClassificationTarget(_Target):
         return self.n_classes if self.n_classes > 2 else 1
 
     unit = 1.0
+    tweedie_power = 1.5  # which other losses ignore
     has_exponentials = True
     _type_for_custom_loss = int
 

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Set
 from itertools import combinations
 from math import comb
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mddf import _core
 from mddf._base.messages import short, warn
 from mddf._base.validation import MOST, is_list, monotonic_signs, resolve_max_features
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.column_table import ColumnTable
-from mddf._gradient.custom_loss import CustomLoss, GradientHessian
 from mddf._gradient.losses import QUANTILE_LEAVES, TargetKind
 from mddf._gradient.target_encoding import Encoding
 from mddf._input.date_columns import column_sources
+
+if TYPE_CHECKING:
+    from mddf._gradient.base import GradientBoosting
 
 # Values of `grow_policy`.
 SYMMETRIC = "symmetric"
@@ -60,47 +61,7 @@ _SYMMETRIC_LEARNING_RATE_OF_LARGE_TABLES = 0.1
 _SLOPE_L2 = 1.0
 
 
-class BoostingParameters:
-    """Declares the parameters that the constructors of gradient boosting store."""
-
-    loss: str | GradientHessian | CustomLoss
-    learning_rate: float | str
-    max_iter: int | str
-    grow_policy: str
-    max_leaf_nodes: int | None
-    max_depth: int | None
-    min_samples_leaf: int
-    l2_regularization: float | str
-    max_features: float | str | None
-    subsample: float | str
-    max_bins: int
-    categorical_features: npt.ArrayLike | None
-    linear_leaves: bool | str
-    split_score: str
-    monotonic_cst: npt.ArrayLike | dict[str, int] | None
-    interaction_cst: str | Sequence[Iterable[int]] | None
-    early_stopping: bool | str
-    scoring: str | Callable[..., float] | None
-    validation_fraction: float | None
-    cv: Any
-    n_iter_no_change: int
-    tol: float
-    warm_start: bool
-    n_jobs: int | None
-    random_state: int | np.random.RandomState | None
-    verbose: int
-    n_features_in_: int
-
-    def _loss_quantile(self) -> float:
-        """Quantile of the loss; losses without one ignore it."""
-        return 0.5
-
-    def _variance_power(self) -> float:
-        """Power of the variance of the Tweedie loss; other losses ignore it."""
-        return 1.5
-
-
-def warn_of_ignored(model: BoostingParameters) -> None:
+def warn_of_ignored(model: GradientBoosting) -> None:
     """Warn of a parameter without effect; an error would break a search over both policies."""
     if model.grow_policy == SYMMETRIC and model.max_leaf_nodes not in (None, LEAVES):
         warn(
@@ -111,17 +72,17 @@ def warn_of_ignored(model: BoostingParameters) -> None:
         )
 
 
-def is_auto(model: BoostingParameters, parameter: str) -> bool:
+def is_auto(model: GradientBoosting, parameter: str) -> bool:
     value = getattr(model, parameter)
     return isinstance(value, str) and value == AUTO
 
 
-def scores_by_loss(model: BoostingParameters) -> bool:
+def scores_by_loss(model: GradientBoosting) -> bool:
     """Whether held-out rows are scored by the loss, not by a scorer."""
     return isinstance(model.scoring, str) and model.scoring == "loss"
 
 
-def value_of(model: BoostingParameters, parameter: str, n_rows: int) -> Any:
+def value_of(model: GradientBoosting, parameter: str, n_rows: int) -> Any:
     """Value of a parameter of `PLAIN` for a table of `n_rows` rows, with "auto" replaced."""
     if not is_auto(model, parameter):
         return getattr(model, parameter)
@@ -130,36 +91,36 @@ def value_of(model: BoostingParameters, parameter: str, n_rows: int) -> Any:
     return PLAIN[parameter]
 
 
-def has_linear_leaves(model: BoostingParameters) -> bool:
+def has_linear_leaves(model: GradientBoosting) -> bool:
     """Whether leaves are linear functions; "auto" means constants until held-out rows decide."""
     return not is_auto(model, "linear_leaves") and bool(model.linear_leaves)
 
 
-def may_have_linear_leaves(model: BoostingParameters) -> bool:
+def may_have_linear_leaves(model: GradientBoosting) -> bool:
     """Whether the other parameters allow linear leaves."""
     return _obstacle_to_linear_leaves(model) is None
 
 
-def _obstacle_to_linear_leaves(model: BoostingParameters) -> str | None:
+def _obstacle_to_linear_leaves(model: GradientBoosting) -> str | None:
     """Name of a parameter that linear leaves do not go with."""
     if isinstance(model.loss, str) and model.loss in QUANTILE_LEAVES:
         return "loss"
     return None if model.monotonic_cst is None else "monotonic_cst"
 
 
-def may_have_gradient_scores(model: BoostingParameters) -> bool:
+def may_have_gradient_scores(model: GradientBoosting) -> bool:
     """Whether the other parameters allow splits to be scored without second derivatives."""
     return model.monotonic_cst is None
 
 
-def _refuse_gradient_scores(model: BoostingParameters) -> None:
+def _refuse_gradient_scores(model: GradientBoosting) -> None:
     if model.split_score == GRADIENT and not may_have_gradient_scores(model):
         raise ValueError(
             f"split_score must be 'newton' or 'auto' with monotonic_cst, got {model.split_score!r}"
         )
 
 
-def _refuse_linear_leaves(model: BoostingParameters) -> None:
+def _refuse_linear_leaves(model: GradientBoosting) -> None:
     obstacle = _obstacle_to_linear_leaves(model)
     if has_linear_leaves(model) and obstacle is not None:
         raise ValueError(
@@ -169,7 +130,7 @@ def _refuse_linear_leaves(model: BoostingParameters) -> None:
         )
 
 
-def learning_rate_of(model: BoostingParameters, n_rows: int) -> float:
+def learning_rate_of(model: GradientBoosting, n_rows: int) -> float:
     """Learning rate for a table with this number of rows."""
     if not is_auto(model, "learning_rate"):
         return float(model.learning_rate)
@@ -180,7 +141,7 @@ def learning_rate_of(model: BoostingParameters, n_rows: int) -> float:
     return _LEARNING_RATE_OF_LARGE_TABLES
 
 
-def _depth_of(model: BoostingParameters, n_rows: int) -> int:
+def _depth_of(model: GradientBoosting, n_rows: int) -> int:
     """Largest depth for a table with this number of rows; 0 is no limit."""
     if model.max_depth is not None:
         return int(model.max_depth)
@@ -190,7 +151,7 @@ def _depth_of(model: BoostingParameters, n_rows: int) -> int:
 
 
 def kernel_options(
-    model: BoostingParameters,
+    model: GradientBoosting,
     table: BinnedTable | ColumnTable,
     target: TargetKind,
     categorical: np.ndarray,
@@ -233,7 +194,7 @@ def kernel_options(
         max_features=min(resolve_max_features(max_features, n_features), most_features),
         subsample=float(value_of(model, "subsample", n_rows)),
         quantile=model._loss_quantile(),
-        tweedie_power=model._variance_power(),
+        tweedie_power=target.tweedie_power,
         n_outputs=1 if target.kernel_loss == "softmax" else target.n_scores,
         monotonic=monotonic,
         n_copies=1 if encoding is None else encoding.n_copies,

@@ -173,9 +173,6 @@ class GradientBoostingRegressor(GradientBoosting, TableRegressor):
             raise ValueError("quantile must be a number from 0 to 1 for loss='quantile', got None")
         return 0.9 if self.quantile is None else float(self.quantile)
 
-    def _variance_power(self) -> float:
-        return float(self.tweedie_power)
-
     def _read_numbers(self, y: npt.ArrayLike) -> np.ndarray:
         values = read_values(y)
         return values[:, 0] if values.shape[1] == 1 else values
@@ -186,7 +183,7 @@ class GradientBoostingRegressor(GradientBoosting, TableRegressor):
         loss = self.loss if isinstance(self.loss, str) else as_custom_loss(self.loss)
         check_targets(loss, weighted)
         target = RegressionTarget.from_targets(
-            loss, weighted, with_weight(weights, weights), tweedie_power=self._variance_power()
+            loss, weighted, with_weight(weights, weights), tweedie_power=float(self.tweedie_power)
         )
         if self._continues:
             assert isinstance(self._target, RegressionTarget)

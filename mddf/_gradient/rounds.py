@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mddf._gradient.options import BoostingParameters, is_auto, learning_rate_of
+from mddf._gradient.options import is_auto, learning_rate_of
 from mddf._trees.grower import draw_seeds
+
+if TYPE_CHECKING:
+    from mddf._gradient.base import GradientBoosting
 
 # Rounds of `max_iter="auto"` without held-out rows. On most tables held-out rows stop boosting
 # before. On the others, learning rates rise after this round, since a constant rate needs several
@@ -26,7 +30,7 @@ _SLOPE = 2.0
 _MAX_RATE = 0.4
 
 
-def most_rounds(model: BoostingParameters, *, any_held_out: bool) -> int:
+def most_rounds(model: GradientBoosting, *, any_held_out: bool) -> int:
     """Largest number of rounds; held-out rows may end boosting before."""
     if not is_auto(model, "max_iter"):
         return int(model.max_iter)
@@ -48,7 +52,7 @@ class Rounds:
 
     @classmethod
     def of_model(
-        cls, model: BoostingParameters, entropy: Sequence[int], n: int, n_rows: int
+        cls, model: GradientBoosting, entropy: Sequence[int], n: int, n_rows: int
     ) -> Rounds:
         """Draw the first `n` rounds of a model for a table with `n_rows` rows."""
         rate = learning_rate_of(model, n_rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
-from typing import TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from mddf._gradient.losses import ClassificationTarget, TargetKind
 from mddf._gradient.options import (
     GRADIENT,
     SYMMETRIC,
-    BoostingParameters,
     is_auto,
     kernel_options,
     learning_rate_of,
@@ -28,7 +27,9 @@ from mddf._gradient.rounds import Rounds, most_rounds
 from mddf._gradient.target_encoding import Encoding
 from mddf._gradient.training import Fold, boost, boost_folds, held_out_sums
 
-Model = TypeVar("Model", bound=BoostingParameters)
+if TYPE_CHECKING:
+    from mddf._gradient.base import GradientBoosting
+
 
 # Fewest rows for a choice: with fewer, the loss of three folds is mostly noise. Not tuned.
 _MIN_ROWS = 30
@@ -76,7 +77,7 @@ _MIN_TREES_TIMES_RATE = 10.0
 _PRIOR_MEDIAN = 7.5
 
 
-def uses_trials(model: BoostingParameters, n_rows: int, target: TargetKind) -> bool:
+def uses_trials(model: GradientBoosting, n_rows: int, target: TargetKind) -> bool:
     """Whether fit first chooses parameters on held-out rows, then trains on all rows."""
     by_loss = scores_by_loss(model) and target.has_loss
     return (
@@ -114,7 +115,7 @@ class Trials:
         cls,
         rows: BoostingRows,
         target: TargetKind,
-        model: BoostingParameters,
+        model: GradientBoosting,
         units: Units,
         folds: list[Fold] | None,
         entropy: list[int],
@@ -137,7 +138,7 @@ class Trials:
                 folds = units.folds(n_folds, True) or folds
         return cls(rows, units, folds, target, categorical, encoding, entropy)
 
-    def race(self, model: Model) -> tuple[Trials, Model]:
+    def race(self, model: GradientBoosting) -> tuple[Trials, GradientBoosting]:
         """Choose the encoding, the depth and the parameters at "auto".
 
         Returns the trials with the chosen encoding, and a model with the chosen values.
@@ -172,7 +173,7 @@ class Trials:
             return True
         return value == 1.0 and trees_times_rate >= _MIN_TREES_TIMES_RATE
 
-    def _with_each_encoding(self, model: BoostingParameters) -> list[Trials]:
+    def _with_each_encoding(self, model: GradientBoosting) -> list[Trials]:
         """Trials with statistics of all columns of many levels, and with as few as possible."""
         if self.encoding is None:
             return [self]
@@ -181,10 +182,10 @@ class Trials:
             return [self]
         return [self, replace(self, encoding=by_sets)]
 
-    def learning_rate(self, model: BoostingParameters) -> float:
+    def learning_rate(self, model: GradientBoosting) -> float:
         return learning_rate_of(model, self.rows.n_rows_of_table)
 
-    def _heat(self, model: BoostingParameters) -> tuple[float, float]:
+    def _heat(self, model: GradientBoosting) -> tuple[float, float]:
         """Try a model with a larger learning rate and fewer trees.
 
         Returns the least held-out loss, and the number of its trees times the learning rate.
@@ -201,7 +202,7 @@ class Trials:
         scores = self.with_prior(fast_model, self.scores(fast_model))
         return -float(scores.max()), rate * int(scores.argmax())
 
-    def with_prior(self, model: BoostingParameters, scores: np.ndarray) -> np.ndarray:
+    def with_prior(self, model: GradientBoosting, scores: np.ndarray) -> np.ndarray:
         """Add the logarithm of a prior of the number of trees to minus the log-loss.
 
         Few held-out rows determine the number of trees only roughly. The prior of trees times
@@ -236,11 +237,11 @@ class Trials:
         assert self.rows.weights is not None
         return int(self.rows.weights[held_out].sum())
 
-    def best_round(self, model: BoostingParameters, scores: np.ndarray) -> int:
+    def best_round(self, model: GradientBoosting, scores: np.ndarray) -> int:
         """Number of trees with the best score, at least one."""
         return max(1, int(self.with_prior(model, scores).argmax()))
 
-    def scores(self, model: BoostingParameters) -> np.ndarray:
+    def scores(self, model: GradientBoosting) -> np.ndarray:
         """Minus the held-out loss, before the first tree and after each tree."""
         assert self.folds is not None
         rows = self.rows
@@ -280,7 +281,7 @@ class Trials:
         return np.average([model.scores for model in models], axis=0, weights=sums)
 
 
-def _is_open(model: BoostingParameters, parameter: str) -> bool:
+def _is_open(model: GradientBoosting, parameter: str) -> bool:
     """Whether the user left the choice of a parameter to fit."""
     if parameter == "linear_leaves" and not may_have_linear_leaves(model):
         return False
@@ -289,7 +290,7 @@ def _is_open(model: BoostingParameters, parameter: str) -> bool:
     return model.max_depth is None if parameter == "max_depth" else is_auto(model, parameter)
 
 
-def with_parameters(model: Model, **parameters: object) -> Model:
+def with_parameters(model: GradientBoosting, **parameters: object) -> GradientBoosting:
     """Copy a model with other parameters; `clone` would drop attributes such as `_entropy`."""
     copy = object.__new__(type(model))
     copy.__dict__.update(model.__dict__ | parameters)

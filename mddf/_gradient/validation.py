@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import ClassificationTarget, TargetKind
-from mddf._gradient.options import BoostingParameters
 from mddf._gradient.training import Fold
 from mddf._gradient.tuning import MAX_ROWS_WITH_FOLDS, N_FOLDS
 from mddf._resampling.folds import make_folds
+
+if TYPE_CHECKING:
+    from mddf._gradient.base import GradientBoosting
 
 # Largest number of folds of groups, so that a fold holds out at least a hundredth of the rows. Not
 # tuned.
@@ -28,7 +30,7 @@ def refuse_incomplete(X_val: Any, y_val: Any) -> None:
 
 
 def validation_folds(
-    model: BoostingParameters,
+    model: GradientBoosting,
     X: Any,
     rows: BoostingRows,
     target: TargetKind,
@@ -63,7 +65,7 @@ def validation_folds(
     return folds
 
 
-def _n_folds_of_groups(model: BoostingParameters, n_rows: int) -> int:
+def _n_folds_of_groups(model: GradientBoosting, n_rows: int) -> int:
     """Number of folds of groups.
 
     Large tables hold out a single fold, which should have the share `validation_fraction`.
