@@ -22,7 +22,8 @@ from mddf._base.types import TableLike
 from mddf._base.validation import Within, finite
 from mddf._fitted.base_estimators import ProbabilityClassifier, tags_of_outputs
 from mddf._fitted.vector_layout import columns_of
-from mddf._layers.cascade_plan import LayerFolds
+from mddf._layers.cascade_folds import LayerFolds
+from mddf._layers.cascade_stopping import Stopper
 from mddf._layers.checkpoints import open_checkpoint
 from mddf._layers.layered_estimator import (
     CONSTRAINTS,
@@ -33,7 +34,6 @@ from mddf._layers.layered_estimator import (
     staged_predict,
     staged_predict_proba,
 )
-from mddf._layers.stopping import Stopper
 from mddf._layers.trainer import Trainer
 from mddf._resampling.sampling import canonical_order
 from mddf._targets.class_outputs import several_outputs

@@ -18,13 +18,13 @@ from mddf._forest.classifiers import (
     RandomForestClassifier,
 )
 from mddf._layers.cascade import layer_splits, stage_of_models
-from mddf._layers.cascade_plan import LayerFolds
+from mddf._layers.cascade_folds import LayerFolds
+from mddf._layers.cascade_stopping import Stopper
 from mddf._layers.checkpoints import Checkpoint
 from mddf._layers.evidence import Evidence
 from mddf._layers.member import ForestMember, fit_all
 from mddf._layers.memmap import put_aside
 from mddf._layers.seeds import Purpose
-from mddf._layers.stopping import Stopper
 from mddf._layers.trainer import Job, LayerInput, MeanOfFolds, Trainer, one_stream
 from mddf._resampling.folds import Folds
 

@@ -41,7 +41,7 @@ from mddf._gradient.losses import (
 )
 from mddf._gradient.options import NEWTON, scores_by_loss
 from mddf._gradient.regressor import GradientBoostingRegressor
-from mddf._gradient.target_encoding import FEWEST_LEVELS, AllRows, GroupStatistics
+from mddf._gradient.target_statistics import FEWEST_LEVELS, AllRows, GroupStatistics
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._resampling.sampling import hashes_with
 from mddf._targets.target_validation import (

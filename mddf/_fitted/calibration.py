@@ -142,7 +142,7 @@ class Calibration:
 UNCALIBRATED = Calibration()
 
 
-def calibration(
+def fit_calibration(
     probabilities: np.ndarray,
     labels: np.ndarray,
     weight: np.ndarray | None = None,

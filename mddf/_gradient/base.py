@@ -57,7 +57,7 @@ from mddf._gradient.options import (
 )
 from mddf._gradient.parameters import CONSTRAINTS, FIXED_PARAMETERS
 from mddf._gradient.rounds import Rounds, most_rounds
-from mddf._gradient.target_encoding import FEWEST_LEVELS, Encoding, TargetStatistics
+from mddf._gradient.target_statistics import FEWEST_LEVELS, Encoding, TargetStatistics
 from mddf._gradient.training import Boosted, Fold, boost
 from mddf._gradient.trees import BoostedTrees
 from mddf._gradient.tuning import (

@@ -16,7 +16,7 @@ from mddf._binning.column_table import ColumnTable
 from mddf._binning.encoded_rows import CategoryLevels
 from mddf._gradient.losses import ClassificationTarget, TargetKind
 from mddf._gradient.repeats import Repeats, copies_of, feature_hashes, keys_of_copies
-from mddf._gradient.target_encoding import AllRows, Encoding, TargetStatistics
+from mddf._gradient.target_statistics import AllRows, Encoding, TargetStatistics
 from mddf._gradient.trees import BoostedTrees
 from mddf._resampling.sampling import hashes_with
 

@@ -11,7 +11,7 @@ from mddf._binning.bins import Bins, join_bins
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._fitted.fitted_model import FittedMember
 from mddf._gradient.losses import TargetKind
-from mddf._gradient.target_encoding import TargetStatistics, with_statistics
+from mddf._gradient.target_statistics import TargetStatistics, with_statistics
 from mddf._gradient.trees import BoostedTrees
 
 # Number of leaves of the trees that explanations handle together. It bounds their memory. Not

@@ -16,7 +16,7 @@ from mddf._base.validation import MOST, is_list, monotonic_signs, resolve_max_fe
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.column_table import ColumnTable
 from mddf._gradient.losses import QUANTILE_LEAVES, TargetKind
-from mddf._gradient.target_encoding import Encoding
+from mddf._gradient.target_statistics import Encoding
 from mddf._input.date_columns import column_sources
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from mddf._gradient.custom_booster import CustomBooster
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import TargetKind
 from mddf._gradient.rounds import Rounds
-from mddf._gradient.target_encoding import Encoding, TargetStatistics
+from mddf._gradient.target_statistics import Encoding, TargetStatistics
 from mddf._gradient.trees import BoostedTrees, code_positions
 
 # Rounds between two updates of a progress bar. Not tuned.

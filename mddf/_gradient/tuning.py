@@ -24,7 +24,7 @@ from mddf._gradient.options import (
     value_of,
 )
 from mddf._gradient.rounds import Rounds, most_rounds
-from mddf._gradient.target_encoding import Encoding
+from mddf._gradient.target_statistics import Encoding
 from mddf._gradient.training import Fold, boost, boost_folds, held_out_sums
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from mddf._fitted.base_estimators import ProbabilityClassifier
 from mddf._fitted.fitted_model import FittedStages, Stage
 from mddf._input.date_columns import sums_by_feature
 from mddf._layers.cascade import Cascade, grow_cascade
-from mddf._layers.cascade_plan import LayerFolds, resolve_grains
+from mddf._layers.cascade_folds import LayerFolds, resolve_grains
+from mddf._layers.cascade_stopping import Stopper, needed_gain
 from mddf._layers.checkpoints import open_checkpoint
 from mddf._layers.layered_estimator import (
     CONSTRAINTS,
@@ -31,7 +32,6 @@ from mddf._layers.member import Member
 from mddf._layers.member_parsing import OUT_OF_BAG, resolve_forests
 from mddf._layers.rules import LayerRules
 from mddf._layers.scores import MARGIN_RATIO, layer_score, score_on_rows
-from mddf._layers.stopping import Stopper, needed_gain
 from mddf._layers.tasks import ClassificationTask
 from mddf._layers.trainer import Trainer
 from mddf._resampling.sampling import canonical_order

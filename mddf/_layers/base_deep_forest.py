@@ -18,21 +18,17 @@ from mddf._base.progress import tell_line
 from mddf._base.validation import COUNT, Within
 from mddf._fitted.fitted_model import FittedStages, Stage
 from mddf._fitted.vector_layout import bounded
-from mddf._gradient.target_encoding import FEWEST_LEVELS
+from mddf._gradient.target_statistics import FEWEST_LEVELS
 from mddf._input.category_mask import category_mask
 from mddf._input.date_columns import sums_by_feature
 from mddf._layers.checkpoints import open_checkpoint
 from mddf._layers.deep_forest import grow_deep_forest
+from mddf._layers.deep_forest_folds import make_boosting_folds, number_of_folds
 from mddf._layers.layered_estimator import CONSTRAINTS, BinnedInputs, FitInputs, Layered
 from mddf._layers.member import Member
 from mddf._layers.member_parsing import Makers, resolve_members
 from mddf._layers.nested_folds import make_outer_folds
-from mddf._layers.presets import (
-    Preset,
-    make_boosting_folds,
-    preset_named,
-    set_boosting_parameters,
-)
+from mddf._layers.presets import Preset, preset_named, set_boosting_parameters
 from mddf._layers.refit import has_time_to_refit, keep_layers
 from mddf._layers.report import LINE_WIDTH, Candidate
 from mddf._layers.seeds import Purpose
@@ -250,7 +246,7 @@ class BaseDeepForest(Layered):
         task = target.task
         strata = task.strata
         groups = inputs.groups
-        cv = self._resolved_cv(task)
+        cv = number_of_folds(task) if isinstance(self.cv, str) else self.cv
         folds, outer_folds = self._make_folds(inputs, target, binned, cv)
         holds_groups_out = groups is not None or gives_folds(self.cv)
         reads_numbers = any("numbers" in member.reads for member in members)
@@ -313,12 +309,6 @@ class BaseDeepForest(Layered):
             groups=inputs.groups,
         )
         return folds, outer_folds
-
-    def _resolved_cv(self, task: Task) -> Any:
-        """The parameter `cv`, with a number of folds in place of "auto"."""
-        if not isinstance(self.cv, str):
-            return self.cv
-        return 5 if len(task.target) >= task.min_samples_for_five_folds else 10
 
     def _store_fit(self, stack: Stack) -> None:
         """Set the fitted attributes that both kinds of deep forests have."""

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from mddf._base.progress import is_told, tell_line
-from mddf._fitted.calibration import UNCALIBRATED, Calibration, calibration
+from mddf._fitted.calibration import UNCALIBRATED, Calibration, fit_calibration
 from mddf._fitted.fitted_model import Stage
 from mddf._fitted.vector_layout import combine
-from mddf._layers.cascade_plan import LayerFolds
+from mddf._layers.cascade_folds import LayerFolds
+from mddf._layers.cascade_stopping import Stopper
 from mddf._layers.checkpoints import Checkpoint
 from mddf._layers.evidence import Evidence
 from mddf._layers.margin_loss import (
@@ -27,7 +28,6 @@ from mddf._layers.member import Member, fit_all
 from mddf._layers.memmap import mean_of, put_aside
 from mddf._layers.rules import LayerRules, LayerView
 from mddf._layers.seeds import Purpose
-from mddf._layers.stopping import Stopper
 from mddf._layers.trainer import Job, LayerInput, Split, SumOfTrees, Trainer, splits_from_folds
 from mddf._resampling.folds import Folds
 from mddf._trees.grower import OUT_OF_BAG
@@ -377,7 +377,7 @@ def grow_cascade(
     del cascade.vectors[stopper.last_kept + 1 :]
     if calibrates:
         task = trainer.task
-        cascade.calibration = calibration(cascade.probabilities, task.target, task.weight)
+        cascade.calibration = fit_calibration(cascade.probabilities, task.target, task.weight)
 
 
 def _line_for_layer(record: dict[str, float]) -> str:

@@ -202,7 +202,7 @@ def _reason_on_first_fold(stack: Stack, layer: Layer, figures: CrossFitting, sta
     layer.vote(task)
     mean = stack.average.mean[rows]
     average = Average.from_votes(task, [mean, *layer.votes])
-    before = task.calibration(mean)(mean)
+    before = task.fit_calibration(mean)(mean)
     gain = _gain(stack, task, before, average.forecast, rows)
     if gain.is_significant or stack.trainer.task.score is not None:
         return ""

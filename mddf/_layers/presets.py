@@ -8,12 +8,10 @@ from typing import Any
 
 from mddf._base.messages import nearest, short
 from mddf._binning.encoded_rows import CategoryLevels
-from mddf._gradient.target_encoding import groups_of
+from mddf._gradient.target_statistics import groups_of
 from mddf._layers.member import Member
-from mddf._layers.seeds import Purpose, Seeds
 from mddf._layers.tasks import Task
 from mddf._layers.trainer import Trainer
-from mddf._resampling.folds import Folds, make_folds
 
 
 @dataclass(frozen=True)
@@ -69,12 +67,6 @@ def preset_named(name: Any) -> Preset:
 # A table is small up to about a million cells of two classes. For more classes or outputs, cells
 # are multiplied by the cost of a boosting round. Set by hand.
 _MAX_CELLS_OF_SMALL_TABLE = 2**20
-# Named boosted trees of small tables have ten folds of their own. With leaf-wise trees, their loss
-# was 0.986 times that on the five folds of the layer, over 21 data sets of classes.
-_N_FOLDS = 10
-# Large tables have fewer folds of boosted trees, which take most of the time. With 200 000 rows,
-# three models of two thirds of them are better than one model of all rows.
-_N_FOLDS_OF_LARGE_TABLE = 3
 # Boosted trees with many classes or outputs have fewer rounds, since a round costs more, but at
 # least this number. Set by hand.
 _MIN_ROUNDS = 100
@@ -92,32 +84,6 @@ def is_small_table(task: Task, n_features: int, levels: CategoryLevels | None) -
         n_columns += len(groups_of(levels))
     n_cells = len(task.target) * n_columns
     return n_cells * task.boosting_cost <= _MAX_CELLS_OF_SMALL_TABLE
-
-
-def make_boosting_folds(
-    task: Task,
-    preset: Preset,
-    seeds: Seeds,
-    *,
-    n_features: int,
-    levels: CategoryLevels | None,
-    n_layer_folds: int,
-) -> Folds | None:
-    """Folds of the named boosted trees; None if they have the folds of the layer."""
-    if task.is_large:
-        n_repeats = 1
-        n_folds = _N_FOLDS_OF_LARGE_TABLE
-    else:
-        n_repeats = preset.repeats if task.has_margins else preset.number_repeats
-        n_folds = _N_FOLDS
-        is_small = is_small_table(task, n_features, levels)
-        if not is_small or n_layer_folds >= n_repeats * n_folds:
-            return None
-    return [
-        fold
-        for seed in seeds.integers(Purpose.BOOSTING_FOLDS, size=n_repeats)
-        for fold in make_folds(n_folds, None, None, task.strata, seed)
-    ]
 
 
 def set_boosting_parameters(members: Sequence[Member], preset: Preset, trainer: Trainer) -> None:

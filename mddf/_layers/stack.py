@@ -114,7 +114,7 @@ class Average:
         """Choose the weights of the votes, and calibrate their mean."""
         weights = task.member_weights(votes)
         mean = weighted_mean(weights, votes)
-        calibration = task.calibration(mean)
+        calibration = task.fit_calibration(mean)
         return cls(weights, mean, calibration, calibration(mean))
 
 

@@ -15,7 +15,7 @@ from mddf._fitted.calibration import (
     UNCALIBRATED,
     Calibration,
     by_output,
-    calibration,
+    fit_calibration,
     fit_exponent,
     log_losses,
     own_probabilities,
@@ -185,8 +185,8 @@ class Task(ABC):
         """Exponent of a member's forecast in the average; near 1 with few samples."""
         return 1.0
 
-    def calibration(self, forecast: np.ndarray) -> Calibration:
-        """Calibration of an averaged forecast."""
+    def fit_calibration(self, forecast: np.ndarray) -> Calibration:
+        """Fit the calibration of an averaged forecast."""
         return UNCALIBRATED
 
     @abstractmethod
@@ -321,10 +321,10 @@ class ClassificationTask(Task):
             widths=self.n_classes_per_output,
         )
 
-    def calibration(self, forecast: np.ndarray) -> Calibration:
+    def fit_calibration(self, forecast: np.ndarray) -> Calibration:
         if not self.calibrate:
             return UNCALIBRATED
-        return calibration(forecast, self.target, self.weight, self.n_classes_per_output)
+        return fit_calibration(forecast, self.target, self.weight, self.n_classes_per_output)
 
     def member_weights(self, forecasts: Sequence[np.ndarray]) -> np.ndarray:
         """With few samples, part of the weight is spread evenly."""

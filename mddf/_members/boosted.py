@@ -23,7 +23,7 @@ from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import ClassificationTarget, RegressionTarget
 from mddf._gradient.options import kernel_options, learning_rate_of
 from mddf._gradient.rounds import MOST_TIMES, Rounds, most_rounds
-from mddf._gradient.target_encoding import Encoding, TargetStatistics, with_statistics
+from mddf._gradient.target_statistics import Encoding, TargetStatistics, with_statistics
 from mddf._gradient.training import Boosted, boost_folds
 from mddf._gradient.trees import BoostedTrees
 from mddf._members.fit import Fit

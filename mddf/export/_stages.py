@@ -19,7 +19,7 @@ from mddf._fitted.fitted_model import FittedMember, FittedStages, Stage
 from mddf._fitted.vector_layout import GRAIN
 from mddf._gradient.fitted_trees import FittedBoosting
 from mddf._gradient.losses import ClassificationTarget, RegressionTarget
-from mddf._gradient.target_encoding import TargetStatistics
+from mddf._gradient.target_statistics import TargetStatistics
 from mddf._gradient.trees import BoostedTrees
 from mddf._members.boosted import BoostedFolds
 from mddf._members.external_member import ExternalMember

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mddf._binning.bins import Bins, join_bins
-from mddf._gradient.target_encoding import TargetStatistics, key_places
+from mddf._gradient.target_statistics import TargetStatistics, key_places
 
 from ._graph import ML, Graph
 

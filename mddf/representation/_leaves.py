@@ -20,7 +20,7 @@ from mddf._fitted.fitted_model import FittedMember
 from mddf._forest.base import Forest
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.decoding import decode
-from mddf._gradient.target_encoding import with_statistics
+from mddf._gradient.target_statistics import with_statistics
 from mddf._gradient.trees import BoostedTrees
 from mddf._inspection.stages import coded_stages, fitted_stages
 from mddf._members.boosted import BoostedFolds

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
-from mddf._gradient.target_encoding import TargetSums
+from mddf._gradient.target_statistics import TargetSums
 from mddf._input.frame import FrameTable
 
 FEW = {"max_iter": 30, "learning_rate": 0.2, "random_state": 0, "early_stopping": False}
