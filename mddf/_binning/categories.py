@@ -64,8 +64,12 @@ class CategoryEncoder:
     def codes_by_category(self) -> dict[Hashable, float]:
         """Code of each category; NaN for missing cells."""
         categories = self.encoder.categories_[0]
-        codes = self.encoder.transform(categories.astype(object).reshape(-1, 1)).ravel()
+        codes = self._transform(categories.astype(object))
         return dict(zip(categories.tolist(), codes.tolist(), strict=True))
+
+    def _transform(self, values: np.ndarray) -> np.ndarray:
+        """Codes of values by the encoder, which returns a frame if scikit-learn is set to do so."""
+        return np.asarray(self.encoder.transform(values.reshape(-1, 1))).ravel()
 
     @cached_property
     def knows_objects(self) -> bool:
@@ -97,7 +101,7 @@ class CategoryEncoder:
         is_long = len(values) > _FEW_ROWS
         is_typed = values.dtype.kind != "O" and not has_object_categories
         if (is_typed and is_long) or not self.knows_objects:
-            return np.asarray(self.encoder.transform(values.reshape(-1, 1)).ravel())
+            return self._transform(values)
         codes = map(self.codes_by_category.get, values.tolist(), repeat(np.nan))
         return np.fromiter(codes, np.float64, len(values))
 

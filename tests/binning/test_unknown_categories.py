@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from mddf.baselines import AdaBoostClassifier
+from sklearn import config_context
 
 from mddf import (
     DeepForestClassifier,
@@ -44,6 +45,14 @@ def with_share(X, share, column="color"):
     new = X.copy()
     new.loc[: int(share * len(X)) - 1, column] = "violet"
     return new
+
+
+def test_scikit_learn_may_be_set_to_return_frames():
+    X, y = table(), np.arange(200) % 2
+    model = RandomForestClassifier(3, random_state=0)
+    expected = model.fit(X, y).predict_proba(X)
+    with config_context(transform_output="pandas"):
+        assert (model.fit(X, y).predict_proba(X) == expected).all()
 
 
 @by_model
