@@ -68,7 +68,7 @@ class CategoryEncoder:
         return dict(zip(categories.tolist(), codes.tolist(), strict=True))
 
     def _transform(self, values: np.ndarray) -> np.ndarray:
-        """Codes of values by the encoder, which returns a frame if scikit-learn is set to do so."""
+        """Codes of values. The encoder returns a frame if scikit-learn is set to do so."""
         return np.asarray(self.encoder.transform(values.reshape(-1, 1))).ravel()
 
     @cached_property
