@@ -38,20 +38,22 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     loss : {"log_loss", "exponential"}, callable or CustomLoss, default="log_loss"
         Loss to minimise. "exponential" is for two classes only. A callable
         ``(y_true, raw_prediction, sample_weight) -> (gradient, hessian)`` is a loss of your own;
-        a `CustomLoss` also has its values, its start and its link.
+        a `CustomLoss` also has its values, its start and its link. Change it if your costs differ.
     l2_regularization : float or "auto", default="auto"
         Number added to the sum of second derivatives in a leaf. "auto" stands for 3, or the value
-        chosen by `early_stopping`.
+        chosen by `early_stopping`. Change it if you search for parameters yourself.
     max_features : {"auto", "sqrt", "log2"}, int, float or None, default="auto"
         Number of features drawn for each level of a symmetric tree or each node of a leaf-wise
         tree. A float is a share of the features, None means all. "auto" stands for 0.5, or the
-        value chosen by `early_stopping`, and for 1.0 above 100 000 samples.
+        value chosen by `early_stopping`, and for 1.0 above 100 000 samples. Change it to a smaller
+        value for many features.
     monotonic_cst : array of int of shape (n_features,), dict or None, default=None
         For each feature 1 if the score of the second class must not decrease with it, -1 if the
         score must not increase, otherwise 0. A dict has names of features as keys. For two classes
-        only.
+        only. Change it if you know the direction of an effect.
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class. "balanced" gives all classes the same total weight.
+        Change it hardly ever: for a rare class, choose a threshold.
 
     Attributes
     ----------
@@ -61,14 +63,8 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     Notes
     -----
     The choice of "auto" parameters tries `max_features` 0.25 and 1.0, `l2_regularization` 0.3 and
-    0.05 and `subsample` 1.0 one after the other, with a larger learning rate and fewer trees.
-    Values that regularise less must lower the held-out log-loss by 1, 5 or 10 %, which they do if
-    classes follow from the features. Since few held-out samples say little about the number of
-    trees, a penalty is added to the sum of their losses: half of the squared logarithm of
-    `n_trees * learning_rate / 7.5`.
-
-    Target statistics (see below) of categories are the shares of the second class among their
-    samples; with more than two classes, the shares of the 8 most frequent classes.
+    0.05 and `subsample` 1.0 one after the other. Values that regularise less must lower the
+    held-out log-loss by 1, 5 or 10 %.
 
     Examples
     --------

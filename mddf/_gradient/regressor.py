@@ -52,25 +52,28 @@ class GradientBoostingRegressor(GradientBoosting, TableRegressor):
         (positive targets) have a logarithmic link. Leaf values of "absolute_error" and "quantile"
         are medians and quantiles of the residuals. A callable
         ``(y_true, raw_prediction, sample_weight) -> (gradient, hessian)`` is a loss of your own;
-        a `CustomLoss` also has its values, its start and its link.
+        a `CustomLoss` also has its values, its start and its link. Change it for counts, amounts,
+        medians and quantiles.
     quantile : float or None, default=None
         For "quantile", the quantile to predict; None is an error. For "huber", the quantile of the
         absolute residuals above which the loss is linear, updated before each tree; None stands
-        for 0.9. Other losses ignore it.
+        for 0.9. Other losses ignore it. Change it together with `loss`.
     tweedie_power : float, default=1.5
         For "tweedie", the power of the mean to which the variance is proportional: above 1
-        (Poisson) and below 2 (gamma). Other losses ignore it.
+        (Poisson) and below 2 (gamma). Other losses ignore it. Change it together with `loss`.
     l2_regularization : float or "auto", default=3.0
         Number added to the sum of second derivatives in a leaf, which is the number of samples for
-        the squared error. "auto" stands for 3, or the value chosen by `early_stopping`.
+        the squared error. "auto" stands for 3, or the value chosen by `early_stopping`. Change it
+        if you search for parameters yourself.
     max_features : {"auto", "sqrt", "log2"}, int, float or None, default="auto"
         Number of features drawn for each level of a symmetric tree or each node of a leaf-wise
         tree. A float is a share of the features, None means all. "auto" stands for 0.5, or for
-        1.0 if `early_stopping` chose it, which tries it where many trees are needed, and for 1.0
-        above 100 000 samples.
+        1.0 if `early_stopping` chose it, and for 1.0 above 100 000 samples. Change it to a smaller
+        value for many features.
     monotonic_cst : array of int of shape (n_features,), dict or None, default=None
         For each feature 1 if predictions must not decrease with it, -1 if they must not increase,
-        otherwise 0. A dict has names of features as keys.
+        otherwise 0. A dict has names of features as keys. Change it if you know the direction of
+        an effect.
 
     Attributes
     ----------
@@ -85,9 +88,6 @@ class GradientBoostingRegressor(GradientBoosting, TableRegressor):
     `validation_score_` are sums over the scaled targets. More than seven targets are projected at
     random to seven for the choice of splits, by a new projection for each tree. "absolute_error",
     "quantile" and "huber" take one target.
-
-    Target statistics (see below) of categories are the means of the target of their samples. If
-    there are several targets, the first eight have statistics.
 
     Examples
     --------

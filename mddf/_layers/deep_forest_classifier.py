@@ -42,10 +42,10 @@ class DeepForestClassifier(BaseDeepForest, ProbabilityClassifier):
 
     The members are forests, boosted trees, kernel models, a logistic regression and small
     networks. They get weights by greedy selection [1]_ on their out-of-fold probabilities, and the
-    average is raised to the power of least out-of-fold log-loss [2]_. A second layer, which also
-    reads the probabilities of the first one, is kept only if it lowers the loss by more than the
-    error of this gain. The page "How it works" of the documentation has the steps, "Choose a
-    model" the cases in which to change a parameter.
+    average is raised to the power of least out-of-fold log-loss [2]_. A second layer is kept only
+    if it lowers the loss by more than the error of this gain. The page "How it works" of the
+    documentation has the steps and the members, "Choose a model" the cases in which to change a
+    parameter.
 
     Parameters
     ----------
@@ -58,20 +58,19 @@ class DeepForestClassifier(BaseDeepForest, ProbabilityClassifier):
 
         - "random", "random-half", "completely-random" and "completely-random-sqrt": forests, which
           differ in the features that a split looks at;
-        - "boosted" and "boosted-leaf-wise": `GradientBoostingClassifier` with symmetric trees, of
-          a depth and a `split_score` that are chosen by comparison, and with trees of 8 leaves;
+        - "boosted" and "boosted-leaf-wise": `GradientBoostingClassifier` with symmetric trees, and
+          with trees of 8 leaves;
         - "kernel": ridge regression on features of a Laplace or Gaussian kernel [4]_;
         - "linear": logistic regression on scaled and one-hot encoded features;
         - "network": the mean of four networks of dense layers [5]_;
-        - "kernel-logistic": logistic regression on features of a Gaussian kernel of standardised
-          numbers [4]_.
+        - "kernel-logistic": logistic regression on features of a Gaussian kernel [4]_.
 
         In a list, "auto" stands for the automatic members: ``["auto", MyClassifier()]`` adds one.
         Change it if you have a model of your own, or if the model must not hold training rows:
         "kernel" and "kernel-logistic" keep up to 1000 and 300 of them.
 
-        Later layers have the two forests of least log-loss. Models of other packages get a data
-        frame of pandas if X is a data frame, else an array with categories as codes. See Notes.
+        Models of other packages get a data frame of pandas if X is a data frame, else an array
+        with categories as codes. Pairs are set by their names: ``lr__C``.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
         Folds. "auto" means 5 folds, or 10 with fewer than 50 samples. `TimeOrder` holds out what
         follows its training samples in time; the groups of `fit` are held out together. Change it
@@ -79,8 +78,7 @@ class DeepForestClassifier(BaseDeepForest, ProbabilityClassifier):
     refit : bool, default=True
         Fit the members that are kept once more on all samples, instead of keeping the models of
         all folds. With two classes, the model is a third as large. Boosted trees keep the models
-        of the folds, whose mean is as good, unless the folds follow time. Change it if you need
-        the models of all folds.
+        of the folds, unless the folds follow time. Change it if you need the models of all folds.
     calibrate : bool, default=True
         Fit the exponent of the probabilities (1 / temperature) by out-of-fold log-loss. Change it
         if you need the plain average.
@@ -90,8 +88,8 @@ class DeepForestClassifier(BaseDeepForest, ProbabilityClassifier):
         matters; the log-loss is then higher.
     class_weight : dict, list of dict, "balanced" or None, default=None
         Factors of the sample weights by class. For several outputs, "balanced" or a list with a
-        dict for each output; the factors of a sample's classes are multiplied. Change it hardly
-        ever: for a rare class, choose a threshold by `mddf.analysis.choose_threshold`.
+        dict for each output. Change it hardly ever: for a rare class, choose a threshold by
+        `mddf.analysis.choose_threshold`.
 
     Attributes
     ----------
@@ -101,29 +99,24 @@ class DeepForestClassifier(BaseDeepForest, ProbabilityClassifier):
     exponent_ : float
         Exponent of the calibration; above 1, it makes probabilities more extreme.
     label_smoothing_ : float
-        Share of the probabilities that calibration spreads evenly over the classes. It is the
-        share of half a sample, so that no probability is 0.
+        Share of the probabilities that calibration spreads evenly over the classes: half a sample.
     oof_probabilities_ : ndarray of shape (n_samples, n_classes), or a list of these
-        Calibrated out-of-fold probabilities of the training samples. Their log-loss is close to
-        the log-loss of new samples. No model in any layer has seen the label of its sample, and
-        the weights, the calibration and the rounds of boosted trees are chosen without the
-        sample's fold. NaN for samples without one, which have no past in time order.
+        Calibrated out-of-fold probabilities of the training samples, by models that have not seen
+        their labels. Their log-loss is close to the log-loss of new samples. NaN for samples
+        without one, which have no past in time order.
     history_ : dict of str to ndarray of shape (n_grown,)
-        Metrics of the average up to each trained layer, out-of-fold as `oof_probabilities_` is:
-        "score", "log_loss",
+        Out-of-fold metrics of the average up to each trained layer: "score", "log_loss",
         "accuracy", "margin_mean", "margin_std", "margin_ratio"; "time" in seconds; and "layer",
-        its number from 1. Probabilities count as at least 0.0001 in a log-loss. A last layer that
-        was not kept may have been evaluated on a quarter of the samples, as `stop_reason_` says;
-        its "score" is then minus the log-loss.
+        its number from 1. A last layer that was not kept may have been evaluated on a quarter of
+        the samples, as `stop_reason_` says; its "score" is then minus the log-loss.
     leaderboard_ : list of dict
         All members of all trained layers: "layer"; "member"; out-of-fold "log_loss" and
-        "accuracy"; "weight" in the average;
-        "gain", the decrease of the average's out-of-fold loss by the member at its weight, or at
-        0.05 if it has none (with a score of your own, the increase of the score);
-        "error_correlation" with the average of the other members; "seconds"; "bytes" in the model,
-        0 if dropped; and "reason", a sentence with these figures, which says why a good member may
-        have weight 0. Figures of members that were left out are NaN. The forests of a layer are
-        grown together and share their seconds. ``pandas.DataFrame(leaderboard_)`` is a table.
+        "accuracy"; "weight" in the average; "gain", the decrease of the average's out-of-fold loss
+        by the member at its weight, or at 0.05 if it has none (with a score of your own, the
+        increase of the score); "error_correlation" with the average of the other members;
+        "seconds", which the forests of a layer share; "bytes" in the model, 0 if dropped; and
+        "reason", a sentence with these figures. Figures of members that were left out are NaN.
+        ``pandas.DataFrame(leaderboard_)`` is a table.
     strength_ : float
         Share of the margins' losses in the weights by which the second layer draws samples, as in
         mdDF [3]_; 0 if there are several outputs.
@@ -137,45 +130,12 @@ class DeepForestClassifier(BaseDeepForest, ProbabilityClassifier):
 
     Notes
     -----
-    **Members.** From 400 samples on, members other than boosted trees are first trained on one
-    fold, and those without a weight there are left out. With fewer samples, all members keep some
-    weight. Otherwise the smallest weight is 0.05.
-
-    All models of boosted trees have the same number of rounds, the number of least out-of-fold
-    loss. If ``cv="auto"`` and there are no groups, named boosted trees use ten folds on tables of
-    up to 1 million cells, divided by n_classes / 2. If there are more than 100 columns, and more
-    than twice as many as rows, each split of boosted trees is chosen from as many columns as there
-    are rows, and at least 50. A `GradientBoostingClassifier` as a member keeps its parameters and
-    shares the binned table. It is fitted like a model of another package if it has another loss,
-    `max_bins`, categories or class weights than the deep forest, constraints by names, a scorer,
-    or ``early_stopping=True``.
-
-    Members with names are set by these, as in scikit-learn's `VotingClassifier`: ``lr`` and
-    ``lr__C`` for ``("lr", LogisticRegression())``.
-
-    **Later layers.** Among copies of a row, class vectors and features together reveal the row's
-    own label. A later layer is therefore evaluated on four outer folds, with vectors of models
-    that were fitted without the fold. The first outer fold decides whether the others are tried: a
-    layer that is not kept takes about a tenth of the fit, a layer that is kept a third to a half.
-    Splits that `cv` gives are merged to four; with fewer than three splits there is one layer.
-
-    **Several outputs.** `y` has a column for each output, and layers pass on the class vectors of
-    all of them. Forests and kernel models learn all outputs at once; other members are fitted to
-    one at a time. Log-losses are means over the outputs, exponents are common to them, and a
+    `y` may have a column for each of several outputs. Log-losses are means over the outputs, and a
     sample counts as correct if all its outputs are.
 
-    **Networks.** Two hidden layers of 64 units; inputs are normal scores of the numbers, with
-    indicators of categories and of missing values. Training takes at most 2^24 cells of the
-    encoded table and 1.2e10 products; larger tables get fewer epochs, and then fewer rows.
-
-    **Kernel logistic regression.** At most 10 000 rows are drawn, fewer for more than five
-    classes; the first 300 are landmarks. Three-fold cross-validation chooses the width of the
-    kernel and the penalty.
-
-    **Large tables.** Above 100 000 samples and without `time_limit`, leaf-wise boosted trees also
-    race, after a few rounds on the first fold, and forests race with a quarter of their trees. If
-    ``cv="auto"`` and there are no groups, named boosted trees have three folds of their own.
-    Unless `preset` is "fast", the trees of "boosted" have at most 1000 rounds at a rate of 0.15.
+    A `GradientBoostingClassifier` as a member keeps its parameters and shares the binned table,
+    unless it has another loss, `max_bins`, categories or class weights than the deep forest,
+    constraints by names, a scorer, or ``early_stopping=True``.
 
     References
     ----------

@@ -59,9 +59,9 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         Change it if you have a model of your own, or if the model must not hold training rows:
         "kernel" keeps up to 1000 of them.
 
-        Later layers have the two best forests. Models of other packages get the features as in
-        `DeepForestClassifier`, and targets of mean 0 and variance 1. Several targets are columns
-        of one array; a regressor that can only learn one target is fitted to each.
+        Models of other packages get the features as in `DeepForestClassifier`, and targets of mean
+        0 and variance 1. Several targets are columns of one array; a regressor that can only learn
+        one target is fitted to each.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
         Folds. "auto" means 5 folds, or 10 with fewer than 2000 samples. `TimeOrder` holds out what
         follows its training samples in time; the groups of `fit` are held out together. Change it
@@ -76,9 +76,8 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     ----------
     n_outputs_ : int
     oof_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Out-of-fold predictions of the training samples. Their errors are close to the errors of
-        new samples. No model in any layer has seen the target of its sample, and the weights and
-        the rounds of boosted trees are chosen without the sample's fold.
+        Out-of-fold predictions of the training samples, by models that have not seen their
+        targets. Their errors are close to the errors of new samples.
     history_ : dict of str to ndarray of shape (n_grown,)
         Metrics of the average up to each trained layer, out-of-fold as `oof_prediction_` is:
         "r2", and "rmse" in units of the targets' standard deviation, both means over outputs;
@@ -101,15 +100,8 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
 
     Notes
     -----
-    All outputs are scaled to variance 1, so that they count alike.
-
-    From 400 samples on, members other than boosted trees are first trained on one fold, and those
-    without a weight there are left out. Later layers are evaluated on nested folds, as the notes
-    of `DeepForestClassifier` describe.
-
-    Networks are built as in `DeepForestClassifier`, but with 32 units and without dropout. They
-    are fitted to all outputs at once by squared error, in at most 200 epochs, and predict within
-    the range of the targets.
+    All outputs are scaled to variance 1, so that they count alike. Networks predict within the
+    range of the targets.
 
     References
     ----------
