@@ -1,5 +1,6 @@
 """Settings of ``sphinx-build -W -E docs docs/_build``."""
 
+import os
 import re
 import sys
 import tempfile
@@ -92,6 +93,8 @@ html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["mddf.css", "cells.css"]
 html_title = f"mddf {version}"
+# Read the Docs adds a menu of versions, and names the one that search engines should show.
+html_baseurl = os.environ.get("READTHEDOCS_CANONICAL_URL", "")
 html_copy_source = html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}
 
