@@ -238,7 +238,7 @@ def mean_regions(regions: Iterator[Region]) -> np.ndarray:
     """Mean lower and upper bounds of the features over the trees.
 
     As `augmentation` of `MarginRules`, it describes a row by the regions around it, and
-    not by the classes there. What layers should pass on is studied in [1]_.
+    not by the classes there. Reference [1]_ studies the columns that layers should pass on.
 
     Parameters
     ----------

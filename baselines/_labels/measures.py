@@ -168,7 +168,7 @@ def _precision_losses(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarr
 
 
 def _ranking_confidence(probabilities: np.ndarray) -> np.ndarray:
-    """Probability that the labels that a row has are exactly the first ones of the ranking."""
+    """Probability that exactly the labels of a row come first in the ranking."""
     descending, others_lack_it = _descending(probabilities)
     first_have_it = np.ones_like(others_lack_it)
     np.cumprod(descending, axis=1, out=first_have_it[:, 1:])

@@ -44,7 +44,7 @@ def describes_parameters(*shared: str) -> Callable[[Class], Class]:
     A class describes only the parameters that are its own. All others of its constructor are
     looked up in the shared texts, of which the first one that has the name counts. Parameters get
     the order of the constructor, and shared ones the default values that are written there.
-    Attributes, notes and references of the texts follow those of the class. A KeyError refuses a
+    Attributes, notes and references of the texts come after the class's own. A KeyError refuses a
     parameter that is described nowhere.
 
     The texts are descriptions as in a section "Parameters", without default values. The sections

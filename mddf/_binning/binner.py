@@ -135,8 +135,8 @@ class Binner:
     ) -> Iterator[tuple[Bins, np.ndarray | None]]:
         """Learn the bins of blocks of columns; see `fit_transform`.
 
-        Yields the bins of each block and the codes by columns, which are those of the whole table
-        if there are arrays for it, and otherwise of the block alone.
+        Yields the bins of each block and the codes by columns: of the whole table if there are
+        arrays for it, and otherwise of the block alone.
         """
         if sample_weight is not None and np.all(sample_weight == sample_weight[0]):
             sample_weight = None

@@ -52,7 +52,7 @@ class ColumnTable:
         return self._new(self.bins, (column[rows] for column in self._columns), len(rows))
 
     def followed_by(self, codes: np.ndarray) -> ColumnTable:
-        """Write the rows of this table and those of a table in memory to a new file."""
+        """Write the rows of this table and of a table in memory to a new file."""
         columns = (
             np.concatenate([column, missing_as_n_bins(codes[:, c], n)])
             for c, (column, n) in enumerate(zip(self._columns, self._n_bins, strict=True))

@@ -1,6 +1,6 @@
 """Learn the bins of a table whose rows are divided among several processes.
 
-The bins have the same bits as those of `Binner.fit_transform` on all rows in one process. Every
+The bins have the same bits as bins of `Binner.fit_transform` on all rows in one process. Every
 numeric column is sent to one process, which finds its bins from all rows, so that each process
 needs memory for one whole column at a time. Categories are merged with their counts.
 """

@@ -31,7 +31,7 @@ class RowsOfUser:
 class ShardInputs:
     """The table of this shard, and the weights of the rows of all shards.
 
-    `own` are the places of the rows among those of all shards.
+    `own` are the places of the rows among the rows of all shards.
     """
 
     table: Table
@@ -87,7 +87,7 @@ def read_shard(
 
 
 def places_of_shard(n_rows: int, communicator: Communicator) -> tuple[slice, int]:
-    """Places of the rows of this shard among those of all shards, and the number of all."""
+    """Places of the rows of this shard among all rows, and the number of all rows."""
     lengths = communicator.gather(n_rows)
     first = sum(lengths[: communicator.rank])
     return slice(first, first + n_rows), sum(lengths)

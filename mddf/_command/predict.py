@@ -28,7 +28,7 @@ def _threshold(text: str) -> float | str:
 
 
 class OutputColumn(NamedTuple):
-    """A column of the output by its name, and what it holds: see `--columns`."""
+    """A column of the output: its name and its content (see `--columns`)."""
 
     name: str
     content: str

@@ -94,7 +94,7 @@ def check_targets(loss: str | CustomLoss, y: np.ndarray) -> None:
 
 
 class _Target:
-    """What the loss says about a target."""
+    """Base class of the kinds of targets, with the loss of each."""
 
     loss: str | CustomLoss
     _type_for_custom_loss: ClassVar[type]

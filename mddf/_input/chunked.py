@@ -187,7 +187,7 @@ class WholeArray(SourceTable, ArrayTable):
 
 
 def without_values(table: ChunkedArray | WholeArray, c: int) -> ChunkedArray:
-    """The same table, in which column `c` counts as missing."""
+    """Return a table in which column `c` counts as missing."""
     array = table.cells if isinstance(table, WholeArray) else table._array
     other_table = ChunkedArray(array, c % table.shape[1])
     other_table._copy_options(table)
@@ -217,7 +217,7 @@ def by_columns(
         into memory, is not copied. Columns whose type is one of dates become calendar features,
         as in a data frame, unless they are marked as categories.
     columns : sequence of str, default=None
-        Names of the columns to read. None reads all columns but those in `drop`. A file with
+        Names of the columns to read. None reads all columns except `drop`. A file with
         features often also holds the target and keys of the rows, which must be left out.
     drop : sequence of str, default=None
         Names of the columns to leave out, given instead of `columns`.

@@ -147,7 +147,7 @@ def _parts_of_rows(trainer: Trainer) -> np.ndarray:
 def _forecast(
     task: Task, vectors: Sequence[np.ndarray], chosen_on: np.ndarray, rows: np.ndarray
 ) -> np.ndarray:
-    """Forecast of rows by an average that is fitted to other rows, which are those of the task."""
+    """Forecast of rows by an average that is fitted to other rows, the rows of the task."""
     exponents = [task.member_exponent(member_vectors[chosen_on]) for member_vectors in vectors]
     votes = [
         task.sharpened(member_vectors[chosen_on], exponent)

@@ -197,7 +197,7 @@ class MDDFClassifier(BaseCascade):
             "paper" (coefficients on the simplex, as in the theory), "paper-stagewise" (the literal
             line 6 of Algorithm 2), "paper-mean-margin" (AdaBoost's formula, with the mean margin
             in place of the edge), and of Table 3 "SF" (four random forests), "ST" (stacking: later
-            layers see only class vectors) and "NP" (no preconc: later layers see only the
+            layers read only class vectors) and "NP" (no preconc: later layers read only the
             features).
         **params
             Other parameters, also of the rules, such as ``rules__depth_step=4``. They replace

@@ -254,7 +254,7 @@ class Member(ABC):
         return []
 
     def cut(self, evidence: Evidence) -> str:
-        """What a limit of time has left of the trees or rounds; empty if nothing is missing."""
+        """Trees or rounds that a limit of time has left; empty if nothing is missing."""
         return evidence.cut
 
 

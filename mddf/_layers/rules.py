@@ -254,7 +254,7 @@ class LayerRules:
         return reweight(factors / factors.max(), 1.0, view.sample_weight)
 
     def raw_columns(self, view: LayerView, n_features: int) -> np.ndarray | None:
-        """Numbers of the features that the next layer sees; None without a rule."""
+        """Numbers of the features that the next layer reads; None without a rule."""
         if self.columns is None:
             return None
         chosen = np.asarray(_call("columns", self.columns, view))

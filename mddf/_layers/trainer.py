@@ -1,4 +1,4 @@
-"""What the members of layers are trained on, and how forests and estimators are fitted to it."""
+"""Training data of the members of layers, and the fits of forests and estimators to it."""
 
 from __future__ import annotations
 

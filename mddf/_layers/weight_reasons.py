@@ -25,7 +25,7 @@ def weight_reasons(
     Each has columns of the leaderboard: "weight"; "gain", the decrease of the average's loss by
     the member at its weight, or at `MIN_WEIGHT` if it has none (with a score of the user's,
     increase of the score), NaN for the only member; "error_correlation" of the member's
-    out-of-fold errors with those of the average of the others; and "reason", a text with these.
+    out-of-fold errors with the average of the others; and "reason", a text with these.
     """
     average_loss = task.decision_loss(average.mean)
     return [
@@ -82,7 +82,7 @@ def _change(task: Task, gain: float) -> str:
 
 
 def _comparison(correlation: float, *, helps: bool) -> str:
-    """Compare the errors of a member without weight with those of the others."""
+    """Compare the errors of a member without weight with the errors of the others."""
     if np.isnan(correlation):
         return "its errors do not vary"
     if correlation >= _SIMILAR:

@@ -32,8 +32,8 @@ class FrameColumns:
     def frame(self, numbers: np.ndarray, encoders: Mapping[int, CategoryEncoder]) -> Any:
         """Make a data frame of pandas from an array of shape (n_rows, n_columns).
 
-        The encoders are those of the columns that hold categories. Categories that are not in the
-        training data are missing. If there were more categories than `max_bins`, one of the rarest
+        The columns that hold categories have encoders. Categories that are not in the training
+        data are missing. If there were more categories than `max_bins`, one of the rarest
         stands for all that share a code.
         """
         import pandas as pd

@@ -488,7 +488,7 @@ def drift(X_train: Any, X: Any) -> DriftTable:
     Notes
     -----
     Numbers and dates are compared by ten bins with equally many training rows and two bins outside
-    of their range, categories by the 20 most frequent ones of both tables and all others together.
+    of their range, categories by the 20 most frequent in both tables and all others together.
     The p-value is the least of a chi-squared test of all bins, binomial tests of each bin and, for
     numbers, a test of the mean rank, times the number of tests and columns. A column is "stable"
     unless it is below 0.001, so that at most one of a thousand batches without drift has an alarm.

@@ -225,8 +225,8 @@ def margin_distribution_bound(
     ----------
     margins : array-like of shape (n_samples,)
         y F(x) of the finished cascade on its training rows, in [-1, 1]: the probability of the
-        own class minus that of the other class. Out-of-fold margins belong to other models, to
-        which the theorem does not apply.
+        own class minus the probability of the other class. Out-of-fold margins belong to other
+        models, to which the theorem does not apply.
     log_size : float
         ln(sum_t alpha_t |H_t|), at least 0, where |H_t| is the number of hypotheses that layer t
         is chosen from, fixed before the rows are seen; see :func:`log_n_trees`.

@@ -240,8 +240,8 @@ def odm_objective(
     Notes
     -----
     Equation 52 divides the losses above the band by (1 - theta)^2, and equation 51 by
-    (1 + theta)^2. Both are kept as they are printed. The equations are those of the preprint,
-    arXiv:1905.03052v1.
+    (1 + theta)^2. Both are kept as they are printed. The equations have the numbers of
+    the preprint, arXiv:1905.03052v1.
 
     Examples
     --------

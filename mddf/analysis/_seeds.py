@@ -1,4 +1,4 @@
-"""How much predictions and ranks of rows depend on the seed."""
+"""Dependence of predictions and ranks of rows on the seed."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def seed_sensitivity(
 ) -> SeedSensitivity:
     """Fit clones of an estimator with other seeds, and compare their predictions.
 
-    The spread is what another seed alone would change. It is not the uncertainty of the
+    The spread is the effect of another seed alone. It is not the uncertainty of the
     predictions: that also comes from the sample, and is as a rule much larger.
 
     Parameters

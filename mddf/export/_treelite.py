@@ -40,8 +40,8 @@ def to_treelite(model: BaseEstimator) -> treelite.Model:
     -------
     treelite.Model
         Thresholds and leaves are doubles. The input is the result of `treelite_inputs`. The output
-        of a forest of classes has the probabilities of all classes; that of gradient boosting too,
-        but of the second class only if there are two. The output of a regressor has its numbers.
+        of a classifier has the probabilities of all classes, but gradient boosting of two classes
+        has only the second. The output of a regressor has its predictions.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def to_treelite(model: BaseEstimator) -> treelite.Model:
 
     Notes
     -----
-    Predictions differ from those of mddf by rounding. In the tests, the difference is below 1e-9
+    Predictions differ from mddf's by rounding. In the tests, the difference is below 1e-9
     of the largest prediction of a regressor, and below 1e-7 for probabilities: mddf stores the
     class shares of leaves in single precision and scales their sums to 1, and treelite computes
     the softmax in single precision.

@@ -1,4 +1,4 @@
-"""What transformers that fit a forest share."""
+"""Base class of transformers that fit a forest."""
 
 from __future__ import annotations
 
