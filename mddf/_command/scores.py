@@ -166,10 +166,10 @@ def intervals(
     """95 % intervals of scores on new units, which are rows or groups, from bootstrap errors.
 
     Intervals are symmetric for the logarithm of a loss, of 1 - R2, or of the odds of a share,
-    since losses of few units are skewed. Scores of folds vary more than scores of independent rows, because
-    folds train on each other's rows: variances of cross-validation get the factor of C. Nadeau and
-    Y. Bengio (Machine Learning 52, 2003). In 200 studies each of 20 and 40 groups of five rows,
-    with two models, the intervals covered 0.92 to 0.99 of the scores on new groups.
+    since losses of few units are skewed. Scores of folds vary more than scores of independent
+    rows, because folds train on each other's rows: variances of cross-validation get the factor of
+    C. Nadeau and Y. Bengio (Machine Learning 52, 2003). In 200 studies each of 20 and 40 groups of
+    five rows, with two models, the intervals covered 0.92 to 0.99 of the scores on new groups.
 
     If there are many rows, draws are smaller than the table, and errors are scaled to its size.
     """
