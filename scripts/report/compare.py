@@ -19,23 +19,25 @@ autogluon        bags, a stack level and a weighted ensemble of its tree models 
                  autogluon-mddf also has the two models of mddf.autogluon
 """
 
+import runpy
 import shutil
 import sys
 import tempfile
 import time
 import warnings
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from sklearn import ensemble
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from sklearn.pipeline import Pipeline
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from _lab import data, elo, held_out, libraries, scores, tables
+from _lab import data, elo, libraries, scores, tables
 from _lab.study import Study
 
 import mddf
@@ -203,6 +205,45 @@ def prepare(options, parser):
     options.methods = options.methods or methods
 
 
+@cache
+def own_sets(path):
+    """Return the globals of a Python file with the user's sets."""
+    return runpy.run_path(path)
+
+
+def keys(options):
+    """Return a key for each set, seed and method."""
+    sets = [*options.datasets, *(own_sets(options.own_sets)["NAMES"] if options.own_sets else ())]
+    return [
+        {"set": name, "seed": seed, "method": method}
+        for name in dict.fromkeys(sets)
+        for seed in range(options.seeds)
+        for method in options.methods
+    ]
+
+
+def table(options, name):
+    """Return X, y and the task of a set: regression, binary or multiclass."""
+    if options.own_sets and name in own_sets(options.own_sets)["NAMES"]:
+        X, y, task, *_ = own_sets(options.own_sets)["load"](name)
+        return X, np.asarray(y), task
+    dataset = data.load(data.Source(name, options.data_home))
+    if dataset.task == "regression":
+        return dataset.X, dataset.y, "regression"
+    n_classes = len(np.unique(dataset.y))
+    return dataset.X, np.asarray(dataset.y), "binary" if n_classes == 2 else "multiclass"
+
+
+def loss(model, X, y, task):
+    """Return 1 - AUC for two classes, log-loss for more, and RMSE for regression."""
+    if task == "regression":
+        return float(np.sqrt(np.mean((np.ravel(model.predict(X)) - y) ** 2)))
+    probabilities = model.predict_proba(X)
+    if task == "binary":
+        return 1 - roc_auc_score(y == model.classes_[1], probabilities[:, 1])
+    return log_loss(y, probabilities, labels=model.classes_)
+
+
 def as_frame(X):
     """Return a data frame with categorical columns in place of non-numeric ones."""
     frame = pd.DataFrame(X).rename(columns=str)
@@ -212,7 +253,10 @@ def as_frame(X):
 
 def cell(options, set, seed, method):
     """Fit a method to two thirds of the rows, and measure its losses and costs."""
-    X, y, task, train, test = held_out.split(options, set, seed)
+    X, y, task = table(options, set)
+    strata = None if task == "regression" else data.strata_of(y)
+    rows = np.arange(len(y))
+    train, test = train_test_split(rows, test_size=1 / 3, random_state=seed, stratify=strata)
     X = as_frame(X)
     if task != "regression":
         y = np.unique(y, return_inverse=True)[1]
@@ -223,7 +267,7 @@ def cell(options, set, seed, method):
         "rows": len(train),
         "seconds": time.perf_counter() - start,
         "cpu_seconds": time.process_time() - cpu_start,
-        "loss": held_out.loss(model, X.iloc[test], y[test], task),
+        "loss": loss(model, X.iloc[test], y[test], task),
         "bytes": None if isinstance(model, AutoGluon) else scores.size_of(model),
     }
 
@@ -298,7 +342,7 @@ def report(frame, options):
 
 
 study = Study(
-    globals(), "compare", held_out.keys, ("time_limit", "folds", "levels"),
+    globals(), "compare", keys, ("time_limit", "folds", "levels"),
     suite="ratings", datasets=[], own_sets="", methods=[], seeds=1, time_limit=60.0, folds=5,
     levels=1, checks={"suite": tuple(SUITES), "methods": tuple(METHODS)},
     texts={"folds": "number of folds of AutoGluon's bags",

@@ -65,16 +65,15 @@ def test_an_interrupt_leaves_the_estimator_as_it_was(name, n_classes, noise):
     )
 
 
-@pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
 @pytest.mark.parametrize(
-    "model",
+    ("model", "backend"),
     [
-        AdaBoostClassifier(8, early_stopping=True),
-        DeepBoostClassifier(8, loss="logistic"),
-        QuadBoostClassifier(n_estimators=8, weak_learners=np.tanh),
-        LPBoostClassifier(n_estimators=8, early_stopping=True),
+        (AdaBoostClassifier(8, early_stopping=True), "multiprocessing"),
+        (DeepBoostClassifier(8, loss="logistic"), "threading"),
+        (QuadBoostClassifier(n_estimators=8, weak_learners=np.tanh), "multiprocessing"),
+        (LPBoostClassifier(n_estimators=8, early_stopping=True), "threading"),
     ],
-    ids=lambda model: type(model).__name__,
+    ids=["AdaBoost", "DeepBoost", "QuadBoost", "LPBoost"],
 )
 def test_workers_of_any_kind_give_the_same_bits(model, backend):
     X, y = load_iris(return_X_y=True)

@@ -96,26 +96,3 @@ def test_refused_samples(cancer):
             clone(model).fit(X, y, sample_weight=y * 0)
         with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
             clone(model).fit(X, y, sample_weight=y - 0.5)
-
-
-def test_refused_parameters(cancer):
-    for model, params in [
-        (AdaBoostClassifier(), {"n_estimators": 0}),
-        (AdaBoostClassifier(), {"max_depth": 0}),
-        (AdaBoostClassifier(), {"weak_learners": "trees"}),
-        (DeepBoostClassifier(), {"loss": "hinge"}),
-        (DeepBoostClassifier(), {"beta": -1}),
-        (DeepBoostClassifier(), {"lambda_": -0.1}),
-        (DeepBoostClassifier(), {"complexity": "none"}),
-        (DeepBoostClassifier(), {"search": "wide"}),
-        (QuadBoostClassifier(), {"penalty": "l3"}),
-        (QuadBoostClassifier(), {"alpha_max": 0}),
-        (QuadBoostClassifier(), {"n_thresholds": 0}),
-        (LPBoostClassifier(), {"nu": 0}),
-        (LPBoostClassifier(), {"C": 0}),
-        (LPBoostClassifier(), {"validation_fraction": 1.0}),
-    ]:
-        ((name, value),) = params.items()
-        message = f"The '{name}' parameter of {type(model).__name__} must be .* Got {value!r}"
-        with pytest.raises(ValueError, match=message):
-            model.set_params(**params).fit(*cancer)

@@ -109,16 +109,6 @@ def test_no_window_is_in_the_fold_that_predicts_it(digits):
         assert not np.array_equal(changed, vectors)
 
 
-def test_random_labels_are_not_learned(digits):
-    X = digits[0]
-    y = np.random.default_rng(0).integers(0, 2, 300)
-    model = scanner([5], n_estimators=20, min_samples_leaf=1)
-    vectors = model.fit_transform(X, y).reshape(300, -1, 2).mean(axis=1)
-    assert np.mean(vectors.argmax(axis=1) == y) == pytest.approx(0.5, abs=0.1)
-    flattered = model.transform(X).reshape(300, -1, 2).mean(axis=1)
-    assert np.mean(flattered.argmax(axis=1) == y) > 0.9
-
-
 # How the forests are grown
 
 
@@ -167,19 +157,12 @@ def test_refused_parameters(digits):
         ({"windows": [0]}, "windows must .* at least 1 .* got 0"),
         ({"windows": [2.5]}, r"windows must .* got 2\.5"),
         ({"windows": ["3"]}, "windows must .* got '3'"),
-        ({"strides": 0}, "'strides' parameter .* Got 0"),
         ({"strides": [1, 1]}, r"strides must .* each of the 3 windows, got \[1, 1\]"),
         ({"strides": [1, 0, 1]}, "strides must .* got 0"),
         ({"strides": [1, (1, 2, 3), 1]}, r"strides must .* got \(1, 2, 3\)"),
         ({"shape": (4, 16)}, r"shape=\(4, 16\) must .* got samples of shape \(8, 8\)"),
         ({"shape": (8, 0)}, r"shape must .* got \(8, 0\)"),
         ({"shape": (8, 8, 1)}, r"shape must .* got \(8, 8, 1\)"),
-        ({"shape": 64}, "'shape' parameter .* Got 64"),
-        ({"pooling": "min"}, "'pooling' parameter .* Got 'min'"),
-        ({"max_windows": 0}, "'max_windows' parameter .* Got 0"),
-        ({"max_windows": 1.5}, r"'max_windows' parameter .* Got 1\.5"),
-        ({"min_samples_leaf": 0}, "'min_samples_leaf' parameter .* Got 0"),
-        ({"cv": 1}, "'cv' parameter .* Got 1"),
         ({"cv": [([0, 1], [1, 2])]}, "cv must not train on what it holds out"),
         ({"cv": [(range(10), range(10, 300))]}, "cv must hold every sample out"),
     ]:

@@ -1,7 +1,6 @@
 from itertools import product
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mddf.baselines._windows import WindowSpec, auto_sizes
@@ -38,14 +37,6 @@ def test_windows_and_pooling(case, pooling):
             pooled_cells = np.concatenate(list(naive_pool(part, positions, pooling).values()))
         np.testing.assert_allclose(pooled[i], pooled_cells)
     assert len(spec.names("random", ["a", "b"])) == pooled.shape[1]
-
-
-def test_windows_match_scikit_image():
-    view_as_windows = pytest.importorskip("skimage.util").view_as_windows
-    codes = np.random.default_rng(0).integers(0, 256, (3, 9, 8, 2)).astype(np.uint8)
-    spec = WindowSpec((4, 3), (3, 3), (2, 2), 1)
-    expected = view_as_windows(codes, (1, 4, 3, 2), (1, 2, 2, 1)).reshape(3, 3, 3, 4, 3, 2)
-    assert np.array_equal(spec.view(codes), expected)
 
 
 def test_the_rule_of_gcforest():

@@ -190,18 +190,6 @@ def test_any_column(values, max_bins):
         assert 2 <= len(bins.values) <= max_bins
 
 
-@pytest.mark.parametrize("max_bins", [5, 255])
-def test_weight_k_is_k_rows(max_bins):
-    rng = np.random.default_rng(4)
-    for _ in range(20):
-        x = np.column_stack([make_column(rng, 500) for _ in range(4)])
-        weights = rng.integers(0, 4, 500)
-        a = find_bins(x, sample_weight=weights, max_bins=max_bins)
-        b = find_bins(np.repeat(x, weights, axis=0), max_bins=max_bins)
-        assert np.array_equal(a.edges, b.edges)
-        assert np.array_equal(a.values, b.values)
-
-
 @pytest.mark.parametrize("max_bins", [5, 60, 255])
 def test_the_order_of_rows_does_not_matter(max_bins):
     rng = np.random.default_rng(5)

@@ -75,23 +75,6 @@ class TestLocalFiles:
         with pytest.raises(DataFileError, match=r"class counts .*'B': 49.* got .*'B': 50"):
             load("balance", data_home=tmp_path, check_hash=False)
 
-    @pytest.mark.parametrize("suffix", [".gz", ".bz2"])
-    @pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
-    def test_truncated_file(self, tmp_path, suffix, share):
-        pack = gzip.compress if suffix == ".gz" else bz2.compress
-        whole = pack(balance_file())
-        name = f"balance/balance-scale.data{suffix}"
-        put(tmp_path, name, whole[: int(share * len(whole))])
-        with pytest.raises(DataFileError, match=r"balance-scale\.data\.(gz|bz2)"):
-            load("balance", data_home=tmp_path)
-
-    def test_truncated_text(self, tmp_path):
-        put(tmp_path, "balance/balance-scale.data", balance_file()[:-4])
-        with pytest.raises(DataFileError, match="SHA-256"):
-            load("balance", data_home=tmp_path)
-        with pytest.raises(DataFileError, match="line 625: must have 5 columns, got 4"):
-            load("balance", data_home=tmp_path, check_hash=False)
-
 
 class TestMissing:
     def test_the_message_is_complete(self, tmp_path):

@@ -239,20 +239,6 @@ def test_categorical_columns_and_missing_cells(real):
         assert len(data.target_names) == len(data.classes)
 
 
-def test_array_and_frame_agree(real, data_home):
-    for name in sorted(set(CATEGORICAL) - {"bank"}):
-        frame = real(name).X
-        array = load(name, data_home=data_home, download=False, as_frame=False)
-        for j, column in enumerate(frame):
-            if column in array.categories:
-                codes = frame[column].cat.codes.to_numpy().astype(float)
-                codes[codes < 0] = np.nan
-                np.testing.assert_array_equal(array.X[:, j], codes)
-                assert tuple(frame[column].cat.categories) == array.categories[column]
-            else:
-                np.testing.assert_array_equal(array.X[:, j], frame[column])
-
-
 def test_letter(real):
     data = real("letter")
     assert (len(data.X_train), len(data.X_test)) == (16000, 4000)
@@ -278,22 +264,6 @@ def test_two_classes_of_digits(real):
                 getattr(data, f"X_{part}"), getattr(whole, f"X_{part}")[keep]
             )
         assert data.classes.tolist() == labels
-
-
-def test_letters_a_and_b(real):
-    whole = real("letter")
-    data = real("letter-ab")
-    assert data.classes.tolist() == ["A", "B"]
-    keep = np.isin(whole.y, ["A", "B"])
-    np.testing.assert_array_equal(data.X, whole.X[keep])
-    assert len(data.y_train) == keep[:16000].sum()
-
-
-def test_mnist_values(real):
-    data = real("mnist")
-    assert data.X.dtype == np.uint8
-    assert data.X.max() == 255
-    assert data.y_train[:5].tolist() == [5, 0, 4, 1, 9]
 
 
 def test_optdigits_test_part_is_scikit_learns_digits(real):
@@ -361,12 +331,6 @@ def test_horse_outcome(real):
     assert (len(data.y_train), len(data.y_test)) == (299, 67)
     assert "surgical_lesion" in data.feature_names
     assert not {"outcome", "hospital_number", "lesion_1"} & set(data.feature_names)
-
-
-def test_horse_lesion(real):
-    assert {SPECS["horse"].format.columns.index(c) for c in real("horse").feature_names} == (
-        set(range(28)) - {2, 23, 24, 25, 26}
-    )
 
 
 def test_flags_landmass(real):

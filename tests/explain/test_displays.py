@@ -94,25 +94,23 @@ def legends_and_axes(display):
 
 
 def test_legends_cover_nothing():
-    for n_layers in [1, 6]:
-        for arrangement in ["side by side", "on top of each other"]:
-            for Model in [MDDFClassifier, DeepForestClassifier]:
-                X = number_table(150)
-                model = Model(n_layers, n_estimators=2, random_state=0)
-                if Model is DeepForestClassifier:
-                    model.set_params(members=["random", "completely-random", "linear"])
-                model.fit(X, labels_of(X))
-                axes = None
-                if arrangement == "on top of each other":
-                    _, axes = pyplot.subplots(3, figsize=(6, 10), layout="constrained")
-                display = LayersDisplay.from_estimator(model, axes=axes)
-                picture = display.figure_.bbox
-                for legend, axis in legends_and_axes(display):
-                    assert not legend.overlaps(axis.get_window_extent())
-                    assert not legend.overlaps(axis.xaxis.get_label().get_window_extent())
-                    assert picture.x0 <= legend.x0 <= legend.x1 <= picture.x1
-                    assert picture.y0 <= legend.y0 <= legend.y1 <= picture.y1
-                pyplot.close(display.figure_)
+    X = number_table(150)
+    members = ["random", "completely-random", "linear"]
+    for model in [
+        MDDFClassifier(6, n_estimators=2, random_state=0),
+        DeepForestClassifier(1, n_estimators=2, members=members, random_state=0),
+    ]:
+        model.fit(X, labels_of(X))
+        _, on_top_of_each_other = pyplot.subplots(3, figsize=(6, 10), layout="constrained")
+        for axes in (None, on_top_of_each_other):
+            display = LayersDisplay.from_estimator(model, axes=axes)
+            picture = display.figure_.bbox
+            for legend, axis in legends_and_axes(display):
+                assert not legend.overlaps(axis.get_window_extent())
+                assert not legend.overlaps(axis.xaxis.get_label().get_window_extent())
+                assert picture.x0 <= legend.x0 <= legend.x1 <= picture.x1
+                assert picture.y0 <= legend.y0 <= legend.y1 <= picture.y1
+            pyplot.close(display.figure_)
 
 
 @pytest.mark.parametrize("kind", ["held-out", "permutation", "impurity"])

@@ -137,20 +137,6 @@ def test_monotonic_constraints_that_do_not_do():
     RandomForestClassifier(3, monotonic_cst=[1, 0, 0, 0, 0]).fit(words, y)
 
 
-@every
-def test_parameters_that_do_not_do(Forest):
-    for name, value in [
-        ("max_leaf_nodes", 1),
-        ("max_leaf_nodes", 2.5),
-        ("min_impurity_decrease", -0.1),
-        ("ccp_alpha", -1e-9),
-        ("ccp_alpha", np.nan),
-        ("monotonic_cst", 3),
-    ]:
-        with pytest.raises(ValueError, match=name):
-            Forest(**{name: value}).fit(*made("gini"))
-
-
 @pytest.mark.parametrize("Forest", REGRESSORS)
 def test_targets_without_a_poisson_deviance(Forest):
     X, y = made("poisson")

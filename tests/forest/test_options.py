@@ -69,11 +69,4 @@ def test_class_weights_by_label(data):
     assert (a.predict(X) == b.predict(X)).mean() > 0.8
 
 
-@both
-def test_class_weights_that_do_not_do(Forest, data):
-    for weights in [{0: -1.0}, {0: np.nan}, {1: np.inf}]:
-        with pytest.raises(ValueError, match="class_weight must have finite weights"):
-            Forest(class_weight=weights).fit(*data)
-
-
 # Prediction

@@ -9,7 +9,6 @@ from gradient_cases import (
     LOSSES,
     booster_of,
     grown,
-    held_out,
     make_problem,
     options_of,
     table_of,
@@ -63,38 +62,6 @@ def test_whole_weights_are_copies(seed, shape, loss):
     assert same(first, second)
 
 
-@given(seed=st.integers(0, 999), shape=SHAPES, loss=st.sampled_from(LOSSES))
-@settings(max_examples=20, deadline=None)
-def test_scaling_weights_by_a_power_of_two_changes_nothing(seed, shape, loss):
-    problem = make_problem(seed, 50, "real", loss=loss, **shape)
-    first, _ = grown(problem, ROUNDS)
-    second, _ = grown(replace(problem, weights=problem.weights * 4), ROUNDS)
-    if loss in ("squared_error", "absolute_error", "quantile"):  # others have a least hessian
-        assert np.array_equal(first["values"], second["values"])
-    assert len(first["values"]) > 0
-
-
-@given(
-    seed=st.integers(0, 999),
-    shape=SHAPES,
-    loss=st.sampled_from([loss for loss in LOSSES if loss != "softmax"]),
-    sign=st.sampled_from([1, -1]),
-    subsample=st.sampled_from([1.0, 0.6]),
-)
-@settings(max_examples=40, deadline=None)
-def test_raw_predictions_obey_monotonic_constraints(seed, shape, loss, sign, subsample):
-    monotonic = np.array([sign, 0, 0, 0, 0])
-    problem = make_problem(seed, 80, loss=loss, monotonic=monotonic, subsample=subsample, **shape)
-    trees, booster = grown(problem, range(30))
-    trees = trees_of(trees, problem)
-    for row in problem.codes[:20]:
-        line = np.tile(row, (problem.n_bins[0], 1))
-        line[:, 0] = np.arange(problem.n_bins[0])
-        raw = np.tile(booster.start, (len(line), 1))
-        trees.add_raw(line, 0, trees.n_trees, raw)
-        assert np.all(sign * np.diff(raw[:, 0]) >= -1e-12)
-
-
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_paths_keep_to_one_group_of_columns(symmetric):
     groups = np.array([[1, 1, 0, 0, 0], [0, 0, 1, 1, 1]])
@@ -109,63 +76,6 @@ def test_paths_keep_to_one_group_of_columns(symmetric):
                 if child >= 0:
                     both = trees["column"][[number, first + child]] > 1
                     assert both[0] == both[1]
-
-
-def test_raw_predictions_to_go_on_from():
-    problem = make_problem(4, 100, symmetric=False)
-    whole, booster = grown(problem, range(6))
-    first, _ = grown(problem, range(3))
-    raw = np.tile(booster.start, (len(problem.codes), 1))
-    trees_of(first, problem).add_raw(problem.codes, 0, 3, raw)
-    table, options = table_of(problem), options_of(problem)
-    rest = _core.GradientBooster(
-        table, problem.y, None, problem.train, held_out(problem), options, raw
-    )
-    rest.grow(np.arange(3, 6, dtype=np.uint64))
-    n = len(first["values"])
-    assert np.array_equal(rest.trees()["values"], whole["values"][n:])
-    assert np.array_equal(rest.raw(best=False), booster.raw(best=False))
-
-
-def test_early_stopping_keeps_the_best_round():
-    rng = np.random.default_rng(0)
-    problem = replace(
-        make_problem(5, 300, loss="log_loss", learning_rate=0.5),
-        y=rng.integers(0, 2, 300).astype(float),
-        train=np.arange(150, dtype=np.int32),
-    )
-    booster = booster_of(problem)
-    stopped = booster.grow(np.arange(100, dtype=np.uint64), patience=5)
-    losses = booster.losses()
-    assert stopped
-    assert booster.n_rounds == len(losses) - 1 == booster.best_round + 5
-    assert losses.argmin() == booster.best_round
-    raw = np.tile(booster.start, (300, 1))
-    trees_of(booster.trees(), problem).add_raw(problem.codes, 0, booster.best_round, raw)
-    assert np.array_equal(raw[150:], booster.raw())
-    y, f = problem.y[150:], raw[150:, 0]
-    assert losses[booster.best_round] == pytest.approx(np.mean(np.logaddexp(0, f) - y * f))
-
-
-def test_a_constant_target_has_no_splits():
-    for y in [np.zeros(40), np.full(40, 1e-300), np.full(40, 7.5)]:
-        for symmetric in [True, False]:
-            problem = replace(make_problem(7, 40, symmetric=symmetric), y=y)
-            trees, booster = grown(problem, range(3))
-            assert len(trees["column"]) == 0
-            assert booster.start == pytest.approx(y[:1])
-            assert not trees["values"].any()
-
-
-def test_targets_of_any_size():
-    for size in [1e-90, 1e-20, 1e20, 1e90]:
-        for symmetric in [True, False]:
-            problem = make_problem(8, 60, symmetric=symmetric)
-            size = 2.0 ** np.round(np.log2(size))
-            expected, _ = grown(problem, range(4))
-            result, _ = grown(replace(problem, y=problem.y * size), range(4))
-            assert np.array_equal(result["column"], expected["column"])
-            assert np.array_equal(result["values"], expected["values"] * size)
 
 
 @pytest.mark.parametrize("wide_vectors", [True, False])

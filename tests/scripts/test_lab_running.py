@@ -20,14 +20,6 @@ def run(running, store, compute, names=("a", "b", "c"), seeds=2):
     return running.run(store, keys, lambda set, seed: compute(set, seed))
 
 
-def test_nothing_is_computed_twice(running, store):
-    outcome = run(running, store, lambda *key: {"x": key})
-    assert (outcome.n_asked, outcome.n_found, outcome.stopped) == (6, 0, False)
-    outcome = run(running, store, lambda *_: pytest.fail("computed twice"))
-    assert (outcome.n_found, outcome.failures) == (6, [])
-    assert list(outcome.notes()) == ["6 of 6 results were there from earlier runs"]
-
-
 def test_a_failure_does_not_stop_other_cells(running, store):
     def compute(name, seed):
         if (name, seed) == ("b", 0):

@@ -61,7 +61,7 @@ def test_losses_on_held_out_rows(script, tmp_path):
         "    return *load_iris(return_X_y=True), 'multiclass', 'log_loss'\n"
     )
     options = run.parse(["--datasets", "wine", "--own-sets", str(tmp_path / "own.py")])
-    assert {key["set"] for key in run.held_out.keys(options)} == {"wine", "flowers", "numbers"}
+    assert {key["set"] for key in run.keys(options)} == {"wine", "flowers", "numbers"}
     result = run.cell(options, "numbers", 0, "boosting")
     assert 45 < result["loss"] < 65
     assert result["rows"] == 294
