@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._base.messages import nearest, short
+from mddf._base.messages import short
 from mddf._base.serialization import publish
-from mddf._input.date_columns import with_days
 from mddf._input.described_columns import days_of_dates
-from mddf._input.parquet import open_parquet, refuse_unreadable
-from mddf._schema.source import BLOCK_ROWS, PARQUET
+from mddf._schema.format import PLAIN, TableError
+from mddf._schema.source import Source, read_blocks
 
 if TYPE_CHECKING:
     import pandas as pd
-    from pyarrow.dataset import Dataset
+    import pyarrow as pa
 
 __all__ = ["predict_file"]
 
@@ -46,8 +45,12 @@ def predict_file(
     model : estimator
         Fitted to a data frame. ``mddf predict`` does the same with files that ``mddf fit`` wrote.
     table : path
-        A Parquet file or a folder of Parquet files, since CSV has no types. Columns are found by
-        name; others are ignored.
+        CSV file, perhaps compressed, Parquet file, or folder of Parquet files. Columns are found
+        by name; others are ignored. The columns of the fit, ``model.input_columns_``, decide what
+        a cell is: a number, true or false, a category, or a date, also if it is written as text.
+        Numbers in text have a decimal point. Dates in text are best written as 2024-03-31; of
+        3/4/2024 the month is first, and of 3.4.2024 the day. Models without ``input_columns_``,
+        such as pipelines, need the types of Parquet.
     out : path
         ``.csv`` or ``.parquet`` file, which is written whole or not at all. A row has the kept
         columns, the prediction, and the probability ``p(class)`` of each class, or the interval
@@ -104,7 +107,7 @@ def predict_file(
         files.check_output(
             "out", out_path, files.TABLES, overwrite, overwrite_option="overwrite=True"
         )
-        blocks = _ModelOfRows(table_path, model, list(keep)).predictions(coverage)
+        blocks = _predictions(model, table_path, list(keep), coverage)
         return files.write_tables(out_path, blocks)
 
 
@@ -117,93 +120,86 @@ def _path(name: str, value: object) -> Path:
 
 @contextmanager
 def _value_errors() -> Iterator[None]:
-    """Turn the messages by which functions of commands end the process into errors."""
+    """Turn errors of functions of commands into errors without advice about options."""
     try:
         yield
+    except TableError as error:
+        raise ValueError(error.problem) from error
     except SystemExit as stop:
         if isinstance(stop.code, str):
             raise ValueError(stop.code) from stop
         raise
 
 
-@dataclass(frozen=True)
-class _ModelOfRows:
-    """A Parquet file, or a folder of Parquet files, and the model of its rows."""
+def _predictions(
+    model: BaseEstimator, path: Path, keep: Sequence[str], coverage: float | None
+) -> Iterator[pd.DataFrame]:
+    """Predict a file block after block."""
+    from mddf._command import predict, rows
 
-    path: Path
-    model: BaseEstimator
-    keep: list[str]
+    _check_coverage(model, coverage)
+    if not path.exists():
+        raise ValueError(f"table must be an existing file or folder, got {path}")
+    features = _features(model)
+    has_rows = False
+    for source in read_blocks(path, PLAIN, {*features, *keep}):
+        rows.check_names(f"keep must be a column of {path}:", keep, source.names)
+        X = _features_of(source, model, features)
+        if not source.n_rows:
+            continue
+        has_rows = True
+        block = predict.predictions(model, X, "predicted", coverage=coverage)
+        rows.insert_cells(block, source, keep)
+        yield block
+    if not has_rows:
+        raise ValueError(f"{path} must have rows, got none")
 
-    def predictions(self, coverage: float | None) -> Iterator[pd.DataFrame]:
-        """Predict block after block."""
-        import pyarrow as pa
 
-        from mddf._command import predict, rows
+def _features(model: BaseEstimator) -> list[str]:
+    """Columns of the table that the model needs, in the order of its fit."""
+    check_is_fitted(model)
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        raise ValueError(
+            "model must be fitted to a data frame, so that columns are found by name; got a "
+            f"{type(model).__name__} that was fitted to an array"
+        )
+    columns: list[str] = names.tolist()
+    return columns
 
-        _check_coverage(self.model, coverage)
-        dataset, unreadable = self._open()
-        features = self._features()
-        # Days since 1970 follow from the dates.
-        days = {
-            name: date
-            for name, date in days_of_dates(getattr(self.model, "input_columns_", ())).items()
-            if name not in dataset.schema.names
-        }
-        read = [name for name in features if name not in days]
-        columns = list(dict.fromkeys([*read, *self.keep]))
-        self._check_columns(columns, dataset.schema.names)
-        refuse_unreadable(columns, unreadable)
-        n_rows = 0
-        for batch in dataset.to_batches(columns=columns, batch_size=BLOCK_ROWS):
-            if not batch.num_rows:
-                continue
-            n_rows += batch.num_rows
-            X = pa.Table.from_batches([batch]).select(read).to_pandas()
-            X = with_days(X, days)[features] if days else X
-            block = predict.predictions(self.model, X, "predicted", coverage=coverage)
-            for position, name in enumerate(self.keep):
-                rows.insert_column(block, position, name, batch.column(name))
-            yield block
-        if n_rows == 0:
-            raise ValueError(f"{self.path} must have rows, got none")
 
-    def _open(self) -> tuple[Dataset, dict[str, str]]:
-        import pyarrow as pa
+def _features_of(source: Source, model: BaseEstimator, features: list[str]) -> pd.DataFrame:
+    """Columns of the fit, read as what they were there; models of others get those of the file."""
+    import pyarrow as pa
 
-        if not self.path.exists():
-            raise ValueError(f"table must be an existing file or folder, got {self.path}")
-        if self.path.is_file() and self.path.suffix.lower() not in PARQUET:
+    from mddf._schema.schema import check_column, features_of
+
+    columns = getattr(model, "input_columns_", None)
+    if columns is None:
+        for name in features:
+            check_column(source, name)
+        if source.layout is not None:
             raise ValueError(
-                f"table must be Parquet, got {self.path}: CSV has no types. The command mddf "
-                "predict reads CSV"
+                f"table must be Parquet, got {source.path}: CSV has no types, and a "
+                f"{type(model).__name__} has no attribute input_columns_ that tells them"
             )
-        try:
-            return open_parquet(self.path)
-        except pa.ArrowInvalid as error:
-            raise ValueError(f"{self.path} cannot be read as Parquet: {error}") from error
+        return pa.table({name: source.cells[name] for name in features}).to_pandas()
+    # Days since 1970 follow from the dates.
+    days = {
+        name: date for name, date in days_of_dates(columns).items() if name not in source.names
+    }
+    read = [column for column in columns if column.name not in days]
+    cells = {name: _exact(column) for name, column in source.cells.items()}
+    form = replace(PLAIN, elapsed=tuple(days.values()))
+    return features_of(replace(source, cells=cells), read, form)[features]
 
-    def _features(self) -> list[str]:
-        """Columns of the table that the model needs, in the order of its fit."""
-        check_is_fitted(self.model)
-        names = getattr(self.model, "feature_names_in_", None)
-        if names is None:
-            raise ValueError(
-                "model must be fitted to a data frame, so that columns are found by name; got a "
-                f"{type(self.model).__name__} that was fitted to an array"
-            )
-        columns: list[str] = names.tolist()
-        return columns
 
-    def _check_columns(self, columns: list[str], names: list[str]) -> None:
-        from mddf._command import rows
+def _exact(cells: pa.Array) -> pa.Array:
+    """Floats as doubles of the same value, as a model reads them from a table in memory."""
+    import pyarrow as pa
 
-        rows.check_names(f"keep must be a column of {self.path}:", self.keep, names)
-        for name in columns:
-            if name not in names:
-                raise ValueError(
-                    f"{self.path} must have a column {name!r}, as in fit; got "
-                    f"{short(names)}{nearest(name, names)}"
-                )
+    is_short = pa.types.is_float16(cells.type) or pa.types.is_float32(cells.type)
+    return cells.cast(pa.float64()) if is_short else cells
 
 
 def _check_coverage(model: BaseEstimator, coverage: float | None) -> None:

@@ -12,8 +12,9 @@ Item = TypeVar("Item")
 Message = bytes | bytearray | memoryview
 
 # Arrays of more bytes are added up in parts, one by each process, so that every process sends
-# about twice the array instead of one copy to each other process. Smaller arrays are sent whole,
-# which needs one message instead of two that wait for each other. Not tuned.
+# about twice the array instead of one copy to each other process. Smaller arrays, and those of two
+# processes, are sent whole, which needs one message instead of two that wait for each other. Not
+# tuned.
 _MAX_WHOLE_BYTES = 2**15
 
 
@@ -75,7 +76,8 @@ class Communicator:
     def _reduce(self, numbers: np.ndarray, combine: np.ufunc) -> None:
         if self.size == 1:
             self.swap({}, [])  # notices that the fit is cancelled
-        elif numbers.nbytes <= _MAX_WHOLE_BYTES:
+            return
+        if numbers.nbytes <= _MAX_WHOLE_BYTES or self.size == 2:
             message = numbers.tobytes()
             received = self.swap(dict.fromkeys(self.others, message), self.others)
             for other in received.values():

@@ -192,7 +192,8 @@ def read_features(
 ) -> tuple[pd.DataFrame, Source]:
     """Read the features of rows to predict, and the cells of these and the kept columns."""
     source = read(path, schema.format, {*schema.names, *keep})
-    return _known_features(source, schema, allow_infinite=allow_infinite), source
+    with exit_on_table_errors():
+        return schema.features(source, allow_infinite=allow_infinite), source
 
 
 def read_feature_blocks(
@@ -206,7 +207,7 @@ def read_feature_blocks(
         for source in read_blocks(Path(path), schema.format, columns):
             if source.n_rows:
                 has_rows = True
-                yield _known_features(source, schema), source
+                yield schema.features(source), source
     if not has_rows:
         raise SystemExit(f"{path} must have rows, got none")
 
@@ -250,8 +251,8 @@ def read_test(
     if drop_unlabelled and target in source.names:
         with exit_on_table_errors():
             source = _labelled(source, schema)
-    X = _known_features(source, schema)
     with exit_on_table_errors():
+        X = schema.features(source)
         if target not in source.names or schema.target_cells(source).null_count == source.n_rows:
             return X, None
         y = _complete_labels(source, schema)
@@ -265,16 +266,3 @@ def read_test(
             )
         y = y.astype(classes.dtype)
     return X, y
-
-
-def _known_features(
-    source: Source, schema: Schema, *, allow_infinite: bool = False
-) -> pd.DataFrame:
-    if missing := [name for name in schema.names if name not in source.names]:
-        listed = ", ".join(map(visible, source.names))
-        raise SystemExit(
-            f"{source.path} must have a column {missing[0]!r}, as in training; got {listed}"
-            f"{nearest(missing[0], source.names)}"
-        )
-    with exit_on_table_errors():
-        return schema.features(source, allow_infinite=allow_infinite)

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 
 class TableError(ValueError):
-    """Error about an unusable table; its message names the file and the place in it."""
+    """Error about an unusable table; its message names the file and the place in it.
+
+    `problem` is the message without the advice, which names options of commands.
+    """
+
+    def __init__(self, problem: str, advice: str = "") -> None:
+        super().__init__(f"{problem}: {advice}" if advice else problem)
+        self.problem = problem
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mddf._base.messages import nearest, short
 from mddf._input.calendar import DAYS, MICROSECONDS_PER_DAY, part_name
 from mddf._input.described_columns import ColumnDescription
 from mddf._schema import cells, dates
@@ -56,38 +57,8 @@ class Schema:
         )
 
     def features(self, source: Source, *, allow_infinite: bool = False) -> pandas.DataFrame:
-        """Make a data frame of the features: categories, dates, booleans and doubles.
-
-        A TableError names the place of a missing column or unusable cell. Infinite numbers are
-        unusable unless `allow_infinite` is true.
-        """
-        import pandas as pd
-
-        features: dict[str, Any] = {}
-        elapsed: dict[str, Any] = {}
-        for column in self.columns:
-            if column.kind == "date":
-                features[column.name] = _date_cells(source, column, self.format)
-                if column.name in self.format.elapsed:
-                    times = features[column.name].astype("datetime64[us, UTC]")
-                    days = times.astype("int64") / MICROSECONDS_PER_DAY
-                    is_missing = features[column.name].isna()
-                    elapsed[part_name(column.name, DAYS)] = days.mask(is_missing)
-            elif column.kind == "category":
-                features[column.name] = _category_cells(source, column, self.format)
-            else:
-                numbers = _number_cells(source, column, self.format)
-                if not allow_infinite:
-                    _refuse_infinite(source, column.name, numbers)
-                features[column.name] = (
-                    _as_booleans(numbers) if column.kind == "boolean" else numbers
-                )
-        if equal := elapsed.keys() & features.keys():
-            raise TableError(
-                f"{source.path} must not have a column {min(equal)!r}, which is the name of the "
-                "days of --elapsed"
-            )
-        return pd.DataFrame(features | elapsed)
+        """Make a data frame of the features; see `features_of`."""
+        return features_of(source, self.columns, self.format, allow_infinite=allow_infinite)
 
     def target_cells(self, source: Source) -> pa.Array:
         """Cells of the target, null where missing."""
@@ -105,6 +76,55 @@ class Schema:
         numbers = _number_cells(source, self.target, self.format)
         _refuse_infinite(source, self.target.name, numbers)
         return numbers.astype(bool) if self.target.kind == "boolean" else numbers
+
+
+def features_of(
+    source: Source,
+    columns: Sequence[ColumnDescription],
+    form: Format,
+    *,
+    allow_infinite: bool = False,
+) -> pandas.DataFrame:
+    """Make a data frame of the columns of a model: categories, dates, booleans and doubles.
+
+    A TableError names the place of a missing column or unusable cell. Infinite numbers are
+    unusable unless `allow_infinite` is true.
+    """
+    import pandas as pd
+
+    features: dict[str, Any] = {}
+    elapsed: dict[str, Any] = {}
+    for column in columns:
+        check_column(source, column.name)
+        if column.kind == "date":
+            features[column.name] = _date_cells(source, column, form)
+            if column.name in form.elapsed:
+                times = features[column.name].astype("datetime64[us, UTC]")
+                days = times.astype("int64") / MICROSECONDS_PER_DAY
+                is_missing = features[column.name].isna()
+                elapsed[part_name(column.name, DAYS)] = days.mask(is_missing)
+        elif column.kind == "category":
+            features[column.name] = _category_cells(source, column, form)
+        else:
+            numbers = _number_cells(source, column, form)
+            if not allow_infinite:
+                _refuse_infinite(source, column.name, numbers)
+            features[column.name] = _as_booleans(numbers) if column.kind == "boolean" else numbers
+    if equal := elapsed.keys() & features.keys():
+        raise TableError(
+            f"{source.path} must not have a column {min(equal)!r}, which is the name of the "
+            "days of --elapsed"
+        )
+    return pd.DataFrame(features | elapsed)
+
+
+def check_column(source: Source, name: str) -> None:
+    """Refuse a table without a column of the training table."""
+    if name not in source.names:
+        raise TableError(
+            f"{source.path} must have a column {name!r}, as in training; got "
+            f"{short(source.names)}{nearest(name, source.names)}"
+        )
 
 
 def describe(source: Source, features: Sequence[str], target: str, form: Format) -> Schema:
@@ -146,7 +166,8 @@ def _typed_cells(source: Source, name: str, form: Format) -> pa.Array:
     if values is None:
         raise TableError(
             f"column {name!r} of {source.path} must hold numbers, text, booleans or dates, got "
-            f"{source.cells[name].type}: --drop it, or write its parts as columns"
+            f"{source.cells[name].type}",
+            "--drop it, or write its parts as columns",
         )
     return cells.without_missing(values, form)
 
@@ -164,8 +185,8 @@ def first_true(mask: pa.Array) -> int | None:
 def _no_number(source: Source, name: str, row: int) -> TableError:
     return TableError(
         f"{source.place(row)}: column {name!r} must hold numbers, got "
-        f"{source.cells[name][row].as_py()!r}: declare missing cells by --missing, and the marks "
-        "of numbers by --decimal and --thousands"
+        f"{source.cells[name][row].as_py()!r}",
+        "declare missing cells by --missing, and marks in numbers by --decimal and --thousands",
     )
 
 
@@ -210,13 +231,44 @@ def _category_cells(source: Source, column: ColumnDescription, form: Format) -> 
     import pandas as pd
 
     texts = cells.as_texts(_typed_cells(source, column.name, form))
-    encoded = _known_texts(texts, column.levels).dictionary_encode()
+    # A text such as NA is no missing cell where it was a category in training.
+    if marks := [level for level in column.levels or () if level in cells.MISSING]:
+        as_written = cells.as_texts(source.cells[column.name])
+        texts = pc.if_else(pc.is_in(as_written, value_set=pa.array(marks)), as_written, texts)
+    kinds = {type(level) for level in column.levels or ("",)}
+    are_numbers = kinds <= {bool, int, float}
+    if not are_numbers and kinds != {str}:
+        raise TableError(
+            f"the categories of column {column.name!r} must have been text or numbers in training "
+            f"if {source.path} is to be read, got {min(kind.__name__ for kind in kinds)}"
+        )
+    encoded = (texts if are_numbers else _known_texts(texts, column.levels)).dictionary_encode()
     distinct = encoded.dictionary.to_pylist()
-    categories = sorted(distinct)
-    code_of = {text: code for code, text in enumerate(categories)}
-    codes = np.array([code_of[text] for text in distinct] + [-1], dtype=np.int64)
+    if are_numbers:
+        distinct = _numeric_levels(source, column, distinct)
+    categories = sorted(set(distinct))
+    code_of = {category: code for code, category in enumerate(categories)}
+    codes = np.array([code_of[category] for category in distinct] + [-1], dtype=np.int64)
     places = encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
     return pd.Categorical.from_codes(codes[places], categories)
+
+
+def _numeric_levels(source: Source, column: ColumnDescription, texts: list[str]) -> list[Any]:
+    """Convert texts to numbers or booleans, which are the categories of a column in training."""
+    levels = {cells.canonical(str(level)): level for level in column.levels or ()}
+    values = []
+    for text in texts:
+        value = levels.get(cells.canonical(text.strip()))
+        if value is None:
+            try:
+                value = float(text)
+            except ValueError:
+                raise TableError(
+                    f"column {column.name!r} of {source.path} must hold categories of the type "
+                    f"{type(next(iter(levels.values()))).__name__}, as in training, got {text!r}"
+                ) from None
+        values.append(value)
+    return values
 
 
 def _known_texts(texts: pa.Array, levels: Collection[str] | None) -> pa.Array:
@@ -245,12 +297,13 @@ def _date_cells(source: Source, column: ColumnDescription, form: Format) -> pand
     if is_wrong.any():
         row = int(is_wrong.argmax())
         other = dates.as_times(values.slice(row, 1), day_first=not form.day_first)
-        hint = ""
+        advice = ""
         if other.notna().all():
-            hint = ": leave out --day-first" if form.day_first else ": use --day-first"
-        order = ", the month first" if hint and not form.day_first else ""
+            advice = "leave out --day-first" if form.day_first else "use --day-first"
+        order = ", the month first" if advice and not form.day_first else ""
         raise TableError(
             f"{source.place(row)}: column {column.name!r} must hold dates{order}, got "
-            f"{source.cells[column.name][row].as_py()!r}{hint}"
+            f"{source.cells[column.name][row].as_py()!r}",
+            advice,
         )
     return times

@@ -152,8 +152,8 @@ def _table_errors(path: Path, form: Format) -> Iterator[None]:
         raise
     # Errors of the operating system, of a compression, of an encoding or of pyarrow.
     except Exception as error:
-        reason = _reason_of(path, form, error)
-        raise TableError(f"{path} cannot be read as a table: {reason}") from error
+        reason, advice = _reason_of(path, form, error)
+        raise TableError(f"{path} cannot be read as a table: {reason}", advice) from error
 
 
 class _NotATable(Exception):
@@ -167,17 +167,18 @@ def _first_bytes(path: Path) -> bytes:
         return file.read(8)
 
 
-def _reason_of(path: Path, form: Format, error: Exception) -> str:
+def _reason_of(path: Path, form: Format, error: Exception) -> tuple[str, str]:
+    """Reason of an error, and advice."""
     if isinstance(error, OSError) and error.strerror:
-        return error.strerror[0].lower() + error.strerror[1:]
+        return error.strerror[0].lower() + error.strerror[1:], ""
     if isinstance(error, UnicodeError) or "invalid UTF8" in str(error):
         with path.open("rb") as file:
             has_mark = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         other = "utf-16" if has_mark else "cp1252 (Windows, Western Europe) or another one"
-        return f"its text is not {form.encoding}: use --encoding {other}"
+        return f"its text is not {form.encoding}", f"use --encoding {other}"
     if "straddling object" in str(error):
-        return f"a row has more than {_BLOCK_BYTES // 2**20} MB"
-    return " ".join(str(error).split()) or type(error).__name__
+        return f"a row has more than {_BLOCK_BYTES // 2**20} MB", ""
+    return " ".join(str(error).split()) or type(error).__name__, ""
 
 
 def _refuse_equal_names(path: Path, names: list[str]) -> None:
@@ -377,8 +378,8 @@ def _find_layout(path: Path, form: Format) -> _Layout:
     layout = _layout(path, form, form.sep or detected)
     if form.sep and len(layout.header) == 1 and len(_layout(path, form, detected).header) > 1:
         raise TableError(
-            f"{path} must have {form.sep!r} between columns, got {layout.header[0]!r}: use "
-            f"--sep {detected!r}"
+            f"{path} must have {form.sep!r} between columns, got {layout.header[0]!r}",
+            f"use --sep {detected!r}",
         )
     return layout
 

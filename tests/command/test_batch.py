@@ -1,6 +1,7 @@
 """Prediction of files in blocks, compared with one prediction of all rows."""
 
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -33,20 +34,24 @@ def table():
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(mddf.batch, "BLOCK_ROWS", 32)
+    read = partial(mddf.batch.read_blocks, block_rows=32, block_bytes=2000)
+    monkeypatch.setattr(mddf.batch, "read_blocks", read)
 
 
 FEATURES = ["whole", "day", "x", "kind"]
+ONE_COLUMN = pd.DataFrame({"whole": [0, 1]})
 
 
 @pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("read", ["csv", "csv.gz", "parquet"])
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_blocks_predict_as_one_table(table, tmp_path, suffix):
+def test_blocks_predict_as_one_table(table, tmp_path, suffix, read):
     y = np.where(table["x"].fillna(0) > 0, "up", "down")
     model = GradientBoostingClassifier(max_iter=10, random_state=0).fit(table[FEATURES], y)
-    table.to_parquet(tmp_path / "in.parquet")
+    path = tmp_path / f"in.{read}"
+    table.to_parquet(path) if read == "parquet" else table.to_csv(path, index=False)
     out = tmp_path / f"out.{suffix}"
-    assert predict_file(model, tmp_path / "in.parquet", out, keep=["key", "day"]) == len(table)
+    assert predict_file(model, path, out, keep=["key", "day"]) == len(table)
     result = pd.read_parquet(out) if suffix == "parquet" else pd.read_csv(out, dtype={"key": str})
     assert result.columns.tolist() == ["key", "day", "predicted", "p(down)", "p(up)"]
     assert result["key"].tolist() == table["key"].tolist()
@@ -56,6 +61,62 @@ def test_blocks_predict_as_one_table(table, tmp_path, suffix):
     np.testing.assert_allclose(
         result["p(up)"], expected, rtol=1e-15 if suffix == "parquet" else 1e-12
     )
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "text.parquet"])
+def test_cells_are_what_they_were_in_the_fit(table, tmp_path, name):
+    rng = np.random.default_rng(1)
+    n = len(table)
+    y = table["whole"] + rng.normal(size=n)
+    X = pd.DataFrame(
+        {
+            "number": table["x"],
+            "day": table["day"].where(rng.random(n) < 0.9),
+            "flag": pd.array(np.where(rng.random(n) < 0.1, None, y > 4), "boolean"),
+            "country": pd.Series(rng.choice(["DE", "FR", "NA", None], n), dtype=object),
+            "grade": pd.Categorical(np.where(rng.random(n) < 0.1, None, table["whole"])),
+            "short": rng.normal(size=n).astype(np.float32),
+        }
+    )
+    y = y + 3 * (X["country"] == "NA") + X["day"].dt.month.fillna(0)
+    model = RandomForestRegressor(20, random_state=0).fit(X[::2], y[::2])
+    texts = X.assign(day=X["day"].dt.strftime("%Y-%m-%d"), number=X["number"].map(str))
+    path = tmp_path / name
+    if path.suffix == ".csv":
+        X.drop(columns="short").assign(short=X["short"].astype(float)).to_csv(path, index=False)
+    else:
+        (texts if name.startswith("text") else X).to_parquet(path)
+    predict_file(model, path, tmp_path / "out.parquet")
+    predicted = pd.read_parquet(tmp_path / "out.parquet")["predicted"]
+    np.testing.assert_array_equal(predicted, model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "message"),
+    [
+        ("x", "1,5", "t.csv, line 280: column 'x' must hold numbers, got '1,5'$"),
+        ("x", "inf", "t.csv, line 280: column 'x' must be finite, got inf$"),
+        ("day", "25/4/2024", "line 280: column 'day' must hold dates, the month first, got '25/4"),
+        ("day", "soon", "t.csv, line 280: column 'day' must hold dates, got 'soon'$"),
+        (
+            "whole",
+            "many",
+            "'whole' of t.csv must hold categories of the type int, .*'many'$",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("small_blocks")
+def test_a_bad_cell_in_a_late_block(table, tmp_path, monkeypatch, column, cell, message):
+    monkeypatch.chdir(tmp_path)
+    X = table[FEATURES].assign(whole=pd.Categorical(table["whole"]))
+    model = RandomForestRegressor(5, random_state=0).fit(X, table["whole"])
+    cells = X.astype(object)
+    cells.loc[278, column] = cell
+    cells.to_csv("t.csv", index=False)
+    with pytest.raises(ValueError, match=message):
+        predict_file(model, "t.csv", "out.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -101,9 +162,14 @@ def test_intervals(table, tmp_path):
         ({"out": 3}, "out must be a path, got 3"),
         ({"coverage": 0.9}, "coverage is for regressors with predict_interval, got a Random"),
         ({"table": "none.parquet"}, "table must be an existing file or folder, got none.parquet"),
-        ({"table": "table.csv"}, "table must be Parquet, got table.csv: CSV has no types"),
-        ({"table": "broken.parquet"}, "cannot be read as Parquet"),
-        ({"table": "other.parquet"}, "must have a column 'whole', as in fit"),
+        (
+            {"table": "table.csv", "model": LinearRegression().fit(ONE_COLUMN, [0, 1])},
+            "table must be Parquet, got table.csv: CSV has no types, and a LinearRegression has",
+        ),
+        ({"table": "broken.parquet"}, "broken.parquet cannot be read as a table: "),
+        ({"table": "other.parquet"}, "must have a column 'whole', as in training; got"),
+        ({"table": "other.csv"}, "must have a column 'whole', as in training; got"),
+        ({"table": "ragged.csv"}, "ragged.csv, line 3: must have 2 cells as the header, got 1$"),
         ({"table": "empty.parquet"}, "must have rows, got none"),
         ({"out": "out.xls"}, r"out must end in \.csv or \.parquet"),
         ({"out": "no/out.csv"}, "out must be in an existing folder"),
@@ -115,6 +181,8 @@ def test_bad_arguments_leave_no_file(table, tmp_path, monkeypatch, change, messa
     table.to_csv("table.csv")
     table.to_parquet("in.parquet")
     table[["key"]].to_parquet("other.parquet")
+    table[["key"]].to_csv("other.csv")
+    (tmp_path / "ragged.csv").write_text("whole,x\n1,2\n3\n")
     table[:0].to_parquet("empty.parquet")
     (tmp_path / "broken.parquet").write_text("no table")
     before = sorted(tmp_path.iterdir())

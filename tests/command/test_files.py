@@ -194,7 +194,10 @@ def test_a_closed_pipe_is_no_error(fitted):
         (["predict", "m.mddf", "t.csv", "--keep", "siz"], "--keep must be .*did you mean 'siz"),
         (["predict", "m.mddf", "l.parquet"], "column 'size' of l.parquet .* got list<"),
         (["predict", "m.mddf", "h.csv"], "h.csv must have rows, got none"),
-        (["predict", "m.mddf", "n.csv"], "must have a column 'size', as in training; got kind"),
+        (
+            ["predict", "m.mddf", "n.csv"],
+            r"a column 'size', as in training; got \['kind'\]",
+        ),
         (["predict", "m.mddf", "b.csv"], "b.csv, line 4: column 'size' must hold numbers, got"),
         (["predict", "m.mddf", "t.csv", "--out", "no/p.csv"], "in an existing folder"),
     ],
