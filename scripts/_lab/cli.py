@@ -90,6 +90,7 @@ HELP = {
     "test": "test of differences between methods",
     "test_csv": "table with test rows, with labels or without",
     "theta": "half the width of the band without loss",
+    "threads": "numbers of threads of all libraries",
     "thin": "try only every n-th value of the grids",
     "time_limit": "seconds of each fit",
     "train": "number of training rows",

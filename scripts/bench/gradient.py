@@ -1,15 +1,18 @@
-"""Time gradient boosting on one core against the boosting of other libraries.
+"""Time gradient boosting against the boosting of other libraries.
 
     python scripts/bench/gradient.py             libraries that are not installed are left out
     python scripts/bench/gradient.py --quick     small tables, few rounds
     python scripts/bench/gradient.py --tables small large --peers catboost
+    python scripts/bench/gradient.py --tables million --rounds 60 --threads 1 2
 
 Both sides are measured in turns, with the same numbers of rounds and the same learning rate, on
 generated tables and on sets by name. The table has CPU seconds of fits and predictions; ratios are
 peer / ours. Symmetric trees of depth 6 are compared with CatBoost, and leaf-wise trees of 31
-leaves with the other libraries. With more than two classes, our trees have a value for each class
-in a leaf and there is one tree each round; the other libraries grow one tree for each class. The
-measure "threads" is the gain of a second thread: wall seconds of one thread divided by those of
+leaves with the other libraries; "lightgbm-quantised" adds up gradients of few bits. With more than
+two classes, our trees have a value for each class in a leaf and there is one tree each round; the
+other libraries grow one tree for each class. --threads is for both sides; scikit-learn has one.
+
+The measure "threads" is the gain of a second thread: wall seconds of one thread divided by those of
 two. It needs two free cores. The measure "equal" compares fits with equal losses: the worse of the
 two best losses on the test rows within --rounds rounds is the target of both sides. Notes below
 the tables have versions and settings.
@@ -47,15 +50,18 @@ TABLES = {
     "large two-class": (20_000, 20, 2),
     "many classes": (14_000, 16, 26),
     "huge": (180_000, 50, 0),
+    "million": (1_000_000, 28, 0),
 }
+# Most rows for predictions. Some libraries take longer to predict 10^6 rows than to fit.
+MOST_PREDICTED = 100_000
 # Learning rate of all libraries; not tuned.
 RATE = 0.05
 
 
 def made(n_rows, n_columns, n_classes):
-    """A table, half of which is for predictions, and a target."""
+    """A table, whose last rows are for predictions, and a target."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(2 * n_rows, n_columns))
+    X = rng.normal(size=(n_rows + min(n_rows, MOST_PREDICTED), n_columns))
     y = X[:, 0] * X[:, 1] + np.sin(3 * X[:, 2]) + X[:, -1] + 0.3 * rng.normal(size=len(X))
     if n_classes:
         y = np.searchsorted(np.quantile(y, np.arange(1, n_classes) / n_classes), y)
@@ -79,7 +85,8 @@ def table_of(name):
 def ours(policy, classes, rounds, n_jobs=1):
     """Return gradient boosting of mddf."""
     kind = GradientBoostingClassifier if classes else GradientBoostingRegressor
-    leaf_wise = {"min_samples_leaf": 20, "l2_regularization": 0.0}
+    # LightGBM, XGBoost and scikit-learn grow each tree on all rows, CatBoost on 0.8 of them.
+    leaf_wise = {"min_samples_leaf": 20, "l2_regularization": 0.0, "subsample": 1.0}
     options = leaf_wise if policy == "leaf-wise" else {}
     return kind(
         max_iter=rounds,
@@ -96,6 +103,9 @@ def ours(policy, classes, rounds, n_jobs=1):
 PEERS = {
     "catboost": ("iterations", {"learning_rate": RATE, "depth": 6}),
     "lightgbm": ("n_estimators", {"learning_rate": RATE, "num_leaves": 31}),
+    "lightgbm-quantised": (
+        "n_estimators", {"learning_rate": RATE, "num_leaves": 31, "use_quantized_grad": True},
+    ),
     "xgboost": (
         "n_estimators",
         {"learning_rate": RATE, "tree_method": "hist", "grow_policy": "lossguide",
@@ -105,11 +115,19 @@ PEERS = {
 }  # fmt: skip
 
 
-def theirs(peer, classes, rounds):
+def library_of(peer):
+    """Return the name of the module of a peer."""
+    return peer.partition("-")[0]
+
+
+def theirs(peer, classes, rounds, n_jobs=1):
     """Return gradient boosting of another library."""
     name, parameters = PEERS[peer]
     task = "classification" if classes else "regression"
-    return libraries.boosting(peer, task, **{name: rounds}, **parameters)
+    if n_jobs > 1:
+        threads = "thread_count" if peer == "catboost" else "n_jobs"
+        parameters = parameters | {threads: n_jobs}
+    return libraries.boosting(library_of(peer), task, **{name: rounds}, **parameters)
 
 
 def measured(make, table, _):
@@ -132,7 +150,7 @@ def loss_of(y, predicted, classes):
 def losses(make, table, peer):
     """Return the losses on the test rows after each round."""
     X, y, X_test, y_test, classes = table
-    if peer not in ("lightgbm", "xgboost"):
+    if library_of(peer) not in ("lightgbm", "xgboost"):
         model = make().fit(X, y)
         staged = model.staged_predict_proba if classes else model.staged_predict
         return [loss_of(y_test, predicted, classes) for predicted in staged(X_test)]
@@ -162,13 +180,13 @@ def wall(make, table, _):
     return {"fit_s": perf_counter() - start}
 
 
-def cell(options, measure, set, policy, peer):
+def cell(options, measure, set, policy, peer, threads):
     table = table_of(set)
-    own, equal_rounds = partial(ours, policy, table[-1], options.rounds), {}
+    own, equal_rounds = partial(ours, policy, table[-1], options.rounds, threads), {}
     if measure == "threads":
         sides = [partial(wall, partial(own, n_jobs=n), table) for n in (2, 1)]
     else:
-        other = partial(theirs, peer, table[-1], options.rounds)
+        other = partial(theirs, peer, table[-1], options.rounds, threads)
         if measure == "equal":
             (n, n_theirs), reached = equal_loss(own, other, table, peer)
             own = partial(ours, policy, table[-1], n)
@@ -183,10 +201,10 @@ def cell(options, measure, set, policy, peer):
 
 
 def report(frame, options):
-    layout = """table=set shape policy peer fit_s:.3f peer's=peer_fit_s:.3f ratio=fit_s_ratio:.2f
+    layout = """table=set shape policy peer threads fit_s:.3f peer's=peer_fit_s:.3f ratio=fit_s_ratio:.2f
     predict_s:.4f peer's_=peer_predict_s:.4f ratio_=predict_s_ratio:.2f
     loss:.4f peer's__=peer_loss:.4f"""
-    title = f"CPU seconds of {options.rounds} rounds, one core, medians of {options.repeats}"
+    title = f"CPU seconds of {options.rounds} rounds, medians of {options.repeats}"
     peers, threads, equal = (
         frame[frame.measure == measure] for measure in ("peers", "threads", "equal")
     )
@@ -207,17 +225,18 @@ def report(frame, options):
 
 def keys(options):
     """Return keys of each table and each installed peer, with the kind of trees of the peer."""
-    peers = [peer for peer in options.peers if find_spec(peer)]
+    peers = [peer for peer in options.peers if find_spec(library_of(peer))]
     policies = {peer: "symmetric" if peer == "catboost" else "leaf-wise" for peer in peers}
     peer_keys = [
-        {"measure": measure, "set": table, "policy": policies[peer], "peer": peer}
-        for measure in ("peers", "equal")
+        {"measure": measure, "set": table, "policy": policies[peer], "peer": peer, "threads": n}
+        for measure, numbers in {"peers": options.threads, "equal": [1]}.items()
         for table in options.tables
+        for n in numbers
         for peer in peers
-        if measure in options.measures
+        if measure in options.measures and (n == 1 or peer != "sklearn")
     ]
     return peer_keys + [
-        {"measure": "threads", "set": table, "policy": policy, "peer": ""}
+        {"measure": "threads", "set": table, "policy": policy, "peer": "", "threads": 0}
         for table in options.tables
         for policy in ("symmetric", "leaf-wise")
         if "threads" in options.measures
@@ -226,8 +245,9 @@ def keys(options):
 
 def notes(options):
     """Return versions, and the parameters of both sides in regression."""
-    peers = [peer for peer in options.peers if find_spec(peer)]
-    versions = {name: import_module(name).__version__ for name in ("mddf", *peers)}
+    peers = [peer for peer in options.peers if find_spec(library_of(peer))]
+    names = dict.fromkeys(["mddf", *map(library_of, peers)])
+    versions = {name: import_module(name).__version__ for name in names}
     lines = ["Versions: " + ", ".join(f"{name} {number}" for name, number in versions.items())]
     models = [ours(policy, 0, options.rounds) for policy in ("symmetric", "leaf-wise")]
     for model in models + [theirs(peer, 0, options.rounds) for peer in peers]:
@@ -241,7 +261,7 @@ def notes(options):
 study = Study(
     globals(), "bench_gradient", keys, (), fresh=True,
     tables=[name for name in TABLES if name != "tiny"], peers=list(PEERS),
-    measures=["peers", "threads"], rounds=200, repeats=3,
+    measures=["peers", "threads"], threads=[1], rounds=200, repeats=3,
     quick={"tables": ["tiny"], "rounds": 10, "repeats": 1},
 )  # fmt: skip
 parse, main = study.parse, study.main
