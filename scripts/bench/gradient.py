@@ -12,10 +12,10 @@ leaves with the other libraries; "lightgbm-quantised" adds up gradients of few b
 two classes, our trees have a value for each class in a leaf and there is one tree each round; the
 other libraries grow one tree for each class. --threads is for both sides; scikit-learn has one.
 
-The measure "threads" is the gain of a second thread: wall seconds of one thread divided by those of
-two. It needs two free cores. The measure "equal" compares fits with equal losses: the worse of the
-two best losses on the test rows within --rounds rounds is the target of both sides. Notes below
-the tables have versions and settings.
+The measure "threads" is the gain of a second thread: wall seconds of one thread divided by those
+of two. It needs two free cores. The measure "equal" compares fits with equal losses: the worse of
+the two best losses on the test rows within --rounds rounds is the target of both sides. Notes
+below the tables have versions and settings.
 
     python scripts/bench/gradient.py --measures equal --tables letter --rounds 1100
 """
@@ -201,7 +201,8 @@ def cell(options, measure, set, policy, peer, threads):
 
 
 def report(frame, options):
-    layout = """table=set shape policy peer threads fit_s:.3f peer's=peer_fit_s:.3f ratio=fit_s_ratio:.2f
+    layout = """table=set shape policy peer threads
+    fit_s:.3f peer's=peer_fit_s:.3f ratio=fit_s_ratio:.2f
     predict_s:.4f peer's_=peer_predict_s:.4f ratio_=predict_s_ratio:.2f
     loss:.4f peer's__=peer_loss:.4f"""
     title = f"CPU seconds of {options.rounds} rounds, medians of {options.repeats}"
