@@ -48,7 +48,33 @@ void test_equal_shares() {
   }
 }
 
+// Two columns whose rows have at most one unusual code are one bundle, with a code for each unusual
+// code. The next column has such a code in a row of the second one; the last has no usual code.
+void test_bundles() {
+  constexpr int64_t kRows = 70, kColumns = 4;
+  uint8_t codes[kColumns][kRows] = {};
+  codes[0][5] = 1;
+  codes[0][66] = 2;
+  std::fill_n(codes[1], kRows, uint8_t{2});
+  codes[1][6] = 0;
+  codes[1][69] = 3;
+  codes[2][69] = 1;
+  for (int64_t i = 0; i < kRows; ++i) codes[3][i] = static_cast<uint8_t>(i % 3);
+  const int64_t start[] = {0, 2, 5, 6, 9};
+  struct Never : mddf::Interrupt {
+    void check() override {}
+  } interrupt;
+  const Bundles bundles(codes[0], kRows, {nullptr, nullptr, start, nullptr, kColumns}, interrupt);
+  CHECK(bundles.count() == 3);
+  CHECK(bundles[0].number == 0 && bundles[1].number == 0 && bundles[2].number == 1);
+  CHECK(bundles[0].code_of(0) == 0 && bundles[0].code_of(1) == 1 && bundles[0].code_of(2) == 2);
+  CHECK(bundles[1].code_of(2) == 0 && bundles[1].code_of(0) == 3 && bundles[1].code_of(3) == 5);
+  CHECK(bundles.n_codes(0) == 6);
+  CHECK(bundles[2].usual == InBundle::kNone && bundles[3].usual == InBundle::kNone);
+}
+
 int main() {
+  test_bundles();
   test_packed_sums();
   test_equal_shares();
 }

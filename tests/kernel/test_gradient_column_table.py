@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from dataclasses import replace
 
 import gradient_cases
 import numpy as np
@@ -31,6 +32,43 @@ def test_the_trees_of_a_coded_table(symmetric, weights, monkeypatch):
     booster.grow(seeds)
     for name, array in booster.trees().items():
         np.testing.assert_array_equal(array, expected[name])
+
+
+def with_encoded_levels(problem):
+    """Add 30 columns of a one-hot encoding. Some of their ones are missing values."""
+    n_rows = len(problem.codes)
+    levels = np.random.default_rng(0).integers(0, 30, n_rows)
+    encoded = (levels[:, None] == np.arange(30)).astype(np.uint8)
+    encoded[:, 7] *= np.uint8(gradient_cases.MISSING)
+    return replace(
+        problem,
+        codes=np.hstack([problem.codes, encoded, problem.codes[:, :1]]),
+        n_bins=[*problem.n_bins, *[2] * 30, problem.n_bins[0]],
+        categorical=np.append(problem.categorical, [False] * 20 + [True] * 10 + [False]),
+        y=(problem.y + levels) % problem.n_classes
+        if problem.loss == "softmax"
+        else problem.y + levels % 3,
+    )
+
+
+@pytest.mark.parametrize("n_rows", [500, 20_000])
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_bundles_of_columns_do_not_change_the_trees(symmetric, n_classes, n_rows, monkeypatch):
+    loss = "softmax" if n_classes > 2 else "squared_error"
+    growth = {"symmetric": symmetric, "loss": loss, "n_classes": n_classes}
+    problem = with_encoded_levels(gradient_cases.make_problem(0, n_rows, "whole", **growth))
+    boosters = [gradient_cases.booster_of(problem, counting="histograms")]
+    # Codes in the layout of trees are not bundled.
+    monkeypatch.setattr(gradient_cases, "table_of", column_table_of)
+    boosters.append(gradient_cases.booster_of(problem, counting="histograms"))
+    bundled, single = boosters
+    bundled.grow(np.arange(4, dtype=np.uint64), team=_core.BoostTeam(3))
+    single.grow(np.arange(4, dtype=np.uint64))
+    trees = single.trees()
+    assert set(trees["column"]) & set(range(5, 35))
+    for name, array in bundled.trees().items():
+        np.testing.assert_array_equal(array, trees[name])
 
 
 class Codes(np.ndarray):

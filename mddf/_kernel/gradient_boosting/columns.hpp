@@ -12,6 +12,7 @@
 #include "common/reserve.hpp"
 #include "forest/data/bin_matrix.hpp"
 #include "forest/data/bins.hpp"
+#include "gradient_boosting/bundles.hpp"
 #include "gradient_boosting/exchange.hpp"
 
 namespace mddf::gradient {
@@ -20,27 +21,27 @@ namespace mddf::gradient {
 // Boosters on the same table share this object.
 class TableCodes {
  public:
-  // Number of columns whose codes of a row are adjacent in the second layout, by groups.
+  // Number of bundles whose codes of a row are adjacent in the second layout, by groups.
   static constexpr int64_t kGroup = 8;
 
   // Copies the codes of a table, in which a missing value has the code kMissing.
   TableCodes(const BinMatrix& matrix, const Bins& bins, Interrupt& interrupt)
       : n_rows_(matrix.n_rows) {
-    const int64_t n_groups = (matrix.n_columns + kGroup - 1) / kGroup;
     reserve_large(copy_, n_rows_ * matrix.n_columns);
     copy_.resize(n_rows_ * matrix.n_columns);
-    reserve_large(groups_, n_rows_ * n_groups * kGroup);
-    groups_.resize(n_rows_ * n_groups * kGroup);
     codes_ = copy_.data();
     uint8_t* to = copy_.data();
     for (int64_t c = 0; c < matrix.n_columns; ++c) {
-      interrupt.poll(4 * n_rows_);
+      interrupt.poll(2 * n_rows_);
       const BinMatrix::Column from = matrix.column(c, n_rows_);
       const auto missing = static_cast<uint8_t>(bins.count(c));
-      uint8_t* in_group = groups_.data() + c / kGroup * kGroup * n_rows_ + c % kGroup;
-      for (int64_t i = 0; i < n_rows_; ++i)
-        in_group[i * kGroup] = *to++ = from[i] == kMissing ? missing : from[i];
+      for (int64_t i = 0; i < n_rows_; ++i) *to++ = from[i] == kMissing ? missing : from[i];
     }
+    bundles_ = std::make_unique<const Bundles>(codes_, n_rows_, bins, interrupt);
+    const int64_t n_groups = (bundles_->count() + kGroup - 1) / kGroup;
+    reserve_large(groups_, n_rows_ * n_groups * kGroup);
+    groups_.resize(n_rows_ * n_groups * kGroup);
+    for (int64_t c = 0; c < matrix.n_columns; ++c) add_to_group(c, interrupt);
   }
   // Refers to codes of this layout, such as those of a mapped file. They must outlive the object.
   TableCodes(const uint8_t* codes, int64_t n_rows) : n_rows_(n_rows), codes_(codes) {}
@@ -48,15 +49,27 @@ class TableCodes {
 
   int64_t n_rows() const { return n_rows_; }
   const uint8_t* column(int64_t c) const { return codes_ + c * n_rows_; }
-  // Rows of kGroup codes, those of the columns from kGroup * g on. The rows of a leaf are scattered
-  // over a large table; a cache line then brings the codes of eight columns instead of one. Mapped
+  // Rows of kGroup codes, those of the bundles from kGroup * g on. The rows of a leaf are scattered
+  // over a large table; a cache line then brings the codes of eight bundles instead of one. Mapped
   // files have only the first layout.
-  bool has_groups() const { return !groups_.empty(); }
+  bool has_groups() const { return bundles_ != nullptr; }
+  const Bundles& bundles() const { return *bundles_; }
   const uint8_t* group(int64_t g) const { return groups_.data() + g * kGroup * n_rows_; }
 
  private:
+  void add_to_group(int64_t c, Interrupt& interrupt) {
+    interrupt.poll(2 * n_rows_);
+    const InBundle& of = (*bundles_)[c];
+    uint8_t code_of[256];
+    for (int code = 0; code < 256; ++code) code_of[code] = static_cast<uint8_t>(of.code_of(code));
+    const uint8_t* from = column(c);
+    uint8_t* to = groups_.data() + of.number / kGroup * kGroup * n_rows_ + of.number % kGroup;
+    for (int64_t i = 0; i < n_rows_; ++i) to[i * kGroup] |= code_of[from[i]];
+  }
+
   int64_t n_rows_;
   std::vector<uint8_t> copy_, groups_;
+  std::unique_ptr<const Bundles> bundles_;
   const uint8_t* codes_;
 };
 

@@ -28,16 +28,6 @@ struct ColumnRange {
 template <int kWidth>
 void sum_over_shards(const Columns& columns, const ColumnRange& chosen,
                      const std::vector<Sums<kWidth>*>& histograms) {
-  if (!columns.shards().are_several()) return;
-  // Histograms of all columns that follow each other need not be copied.
-  bool are_adjacent = chosen.last - chosen.first == columns.count();
-  for (size_t i = 1; i < histograms.size() && are_adjacent; ++i)
-    are_adjacent = histograms[i] == histograms[i - 1] + columns.n_cells();
-  if (are_adjacent) {
-    columns.shards().sum(reinterpret_cast<int32_t*>(histograms[0]),
-                         static_cast<int64_t>(histograms.size()) * columns.n_cells() * kWidth);
-    return;
-  }
   std::vector<Sums<kWidth>> cells;
   const auto for_each_column = [&](auto visit) {
     for (Sums<kWidth>* histogram : histograms)
@@ -124,20 +114,10 @@ struct Scores {
 
 // Adds the gains of n splits of a leaf to the scores; `left` has the sums on the left of each
 // split. Gains are cut to whole numbers if scores are, so that sums over leaves are exact.
-template <class ComparedLeaf, int kWidth>
+template <class ComparedLeaf, int kWidth, class Number>
 MDDF_INLINE void score_places(const Sums<kWidth>* left, int n, const ComparedLeaf& leaf,
-                              int32_t* scores) {
-  for (int b = 0; b < n; ++b) scores[b] += static_cast<int32_t>(leaf.improvement(left[b]));
-}
-template <class ComparedLeaf, int kWidth>
-MDDF_INLINE void score_places(const Sums<kWidth>* left, int n, const ComparedLeaf& leaf,
-                              float* scores) {
-  for (int b = 0; b < n; ++b) scores[b] += leaf.improvement(left[b]);
-}
-template <class BoundedLeaf, int kWidth>
-MDDF_INLINE void score_places(const Sums<kWidth>* left, int n, const BoundedLeaf& leaf,
-                              double* scores) {
-  for (int b = 0; b < n; ++b) scores[b] += leaf.improvement(left[b]);
+                              Number* scores) {
+  for (int b = 0; b < n; ++b) scores[b] += static_cast<Number>(leaf.improvement(left[b]));
 }
 
 // Adds the gains of all splits of a leaf by a column to the scores.
