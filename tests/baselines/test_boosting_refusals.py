@@ -96,3 +96,18 @@ def test_refused_samples(cancer):
             clone(model).fit(X, y, sample_weight=y * 0)
         with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
             clone(model).fit(X, y, sample_weight=y - 0.5)
+
+
+def test_refused_parameters(cancer):
+    """Numbers with which a fit would not fail."""
+    for model, params in [
+        (DeepBoostClassifier(), {"beta": -1}),
+        (DeepBoostClassifier(), {"lambda_": -0.1}),
+        (QuadBoostClassifier(), {"alpha_max": 0}),
+        (LPBoostClassifier(), {"nu": 0}),
+        (LPBoostClassifier(), {"C": 0}),
+    ]:
+        ((name, value),) = params.items()
+        message = f"The '{name}' parameter of {type(model).__name__} must be .* Got {value!r}"
+        with pytest.raises(ValueError, match=message):
+            model.set_params(**params).fit(*cancer)

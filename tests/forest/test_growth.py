@@ -170,3 +170,15 @@ def test_the_unit_of_targets_does_not_matter():
                 for unit in (1.0, scale)
             )
             assert np.array_equal(plain.apply(X), other.apply(X))
+
+
+@every
+def test_parameters_that_do_not_do(Forest):
+    """Numbers with which a fit would not fail."""
+    for name, value in [
+        ("max_leaf_nodes", 1),
+        ("min_impurity_decrease", -0.1),
+        ("ccp_alpha", -1e-9),
+    ]:
+        with pytest.raises(ValueError, match=name):
+            Forest(**{name: value}).fit(*made("gini"))

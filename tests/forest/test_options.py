@@ -70,3 +70,10 @@ def test_class_weights_by_label(data):
 
 
 # Prediction
+
+
+@both
+def test_class_weights_that_do_not_do(Forest, data):
+    for weights in [{0: -1.0}, {0: np.nan}, {1: np.inf}]:
+        with pytest.raises(ValueError, match="class_weight must have finite weights"):
+            Forest(class_weight=weights).fit(*data)
