@@ -34,6 +34,7 @@ from mddf._layers.layered_estimator import (
     staged_predict,
     staged_predict_proba,
 )
+from mddf._layers.seeds import Seeds
 from mddf._layers.trainer import Trainer
 from mddf._resampling.sampling import canonical_order
 from mddf._targets.class_outputs import several_outputs
@@ -205,23 +206,24 @@ class MLDFClassifier(Layered, ProbabilityClassifier):
 
         # 2. Bin the table, with spare columns for the vectors of a layer.
         n_added = len(forests.names) * task.n_columns
-        binned = self._bin(inputs, n_added)
+        binner, table = self._bin(inputs, n_added)
+        seeds = Seeds.from_random_state(self.random_state)
         folds = LayerFolds(
             self.cv,
-            inputs.X_for_splitter(binned.binner, self.cv),
+            inputs.X_for_splitter(binner, self.cv),
             target.y,
             labels=task.strata,
             groups=inputs.groups,
-            seeds=binned.seeds,
+            seeds=seeds,
         )
         trainer = Trainer(
-            table=binned.table,
+            table=table,
             n_features=inputs.n_features,
             numbers=None,
             task=task,
             weights=weights,
-            order=canonical_order(binned.table.codes, task.order_key),
-            seeds=binned.seeds,
+            order=canonical_order(table.codes, task.order_key),
+            seeds=seeds,
             folds=folds.fixed or [],
             groups=folds.group_of_row,
             n_jobs=self.n_jobs,
@@ -250,7 +252,7 @@ class MLDFClassifier(Layered, ProbabilityClassifier):
         # 4. Store the model and how it was built.
         self.classes_ = target.classes
         self.n_labels_ = task.n_columns
-        self._fitted = stages_with_reuse(binned.binner, grown.stages, n_added)
+        self._fitted = stages_with_reuse(binner, grown.stages, n_added)
         self.stop_reason_ = grown.stop_reason
         self._store_rows(trainer)
         self.n_layers_ = len(grown.stages)

@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import short
 from mddf._base.validation import refuse_class
+from mddf._binning.binned_table import BinnedTable
+from mddf._binning.binner import Binner
 from mddf._fitted.base_estimators import ProbabilityClassifier
 from mddf._fitted.fitted_model import FittedStages, Stage
 from mddf._input.date_columns import sums_by_feature
@@ -21,7 +23,6 @@ from mddf._layers.cascade_stopping import Stopper, needed_gain
 from mddf._layers.checkpoints import open_checkpoint
 from mddf._layers.layered_estimator import (
     CONSTRAINTS,
-    BinnedInputs,
     FitInputs,
     Layered,
     column_names,
@@ -32,6 +33,7 @@ from mddf._layers.member import Member
 from mddf._layers.member_parsing import OUT_OF_BAG, resolve_forests
 from mddf._layers.rules import LayerRules
 from mddf._layers.scores import MARGIN_RATIO, layer_score, score_on_rows
+from mddf._layers.seeds import Seeds
 from mddf._layers.tasks import ClassificationTask
 from mddf._layers.trainer import Trainer
 from mddf._resampling.sampling import canonical_order
@@ -136,9 +138,18 @@ class BaseCascade(Layered, ProbabilityClassifier):
             n_added = self._n_columns_of_regions(rules.columns_of_regions, members, inputs)
 
         # 2. Bin the table, with spare columns for the features that a layer adds.
-        binned = self._bin(inputs, n_added)
-        folds = self._make_folds(inputs, target, binned)
-        trainer = self._make_trainer(inputs, target, members, binned, folds)
+        binner, table = self._bin(inputs, n_added)
+        folds = LayerFolds(
+            self.cv,
+            inputs.X_for_splitter(binner, self.cv),
+            target.classes[target.key],
+            labels=target.key,
+            groups=inputs.groups,
+            seeds=Seeds.from_random_state(self.random_state),
+        )
+        trainer = self._make_trainer(
+            inputs, target, members, binner=binner, table=table, folds=folds
+        )
 
         # 3. Decide how layers are scored and when to stop.
         score = self._score_of_layers(inputs, target, trainer)
@@ -176,7 +187,7 @@ class BaseCascade(Layered, ProbabilityClassifier):
         # 5. Store the model and how it was built.
         self.classes_ = target.classes
         self._fitted = FittedStages(
-            binned.binner,
+            binner,
             cascade.stages,
             n_added,
             calibration=cascade.calibration,
@@ -236,7 +247,9 @@ class BaseCascade(Layered, ProbabilityClassifier):
         inputs: FitInputs,
         target: Classes,
         members: Sequence[Member],
-        binned: BinnedInputs,
+        *,
+        binner: Binner,
+        table: BinnedTable,
         folds: LayerFolds,
     ) -> Trainer:
         """The trainer, with all that members are trained on."""
@@ -247,25 +260,19 @@ class BaseCascade(Layered, ProbabilityClassifier):
         reads_numbers = any("numbers" in member.reads for member in members)
         n_classes = len(target.classes)
         trainer = Trainer(
-            table=binned.table,
+            table=table,
             n_features=inputs.n_features,
-            numbers=binned.binner.numbers(inputs.table) if reads_numbers else None,
+            numbers=binner.numbers(inputs.table) if reads_numbers else None,
             task=ClassificationTask(labels, n_classes, weights.row, calibrate=False),
             weights=weights,
-            order=canonical_order(binned.table.codes, labels),
-            seeds=binned.seeds,
+            order=canonical_order(table.codes, labels),
+            seeds=folds.seeds,
             folds=folds.fixed or [],
             groups=folds.group_of_row,
             n_jobs=self.n_jobs,
             show_progress=self.verbose > 1,
         )
         return trainer.in_time_order(folds.without_past)
-
-    def _make_folds(self, inputs: FitInputs, target: Classes, binned: BinnedInputs) -> LayerFolds:
-        labels = target.key
-        X = inputs.X_for_splitter(binned.binner, self.cv)
-        y = target.classes[labels]
-        return LayerFolds(self.cv, X, y, labels=labels, groups=inputs.groups, seeds=binned.seeds)
 
     def _store_growth(self, cascade: Cascade) -> None:
         """Set the fitted attributes that describe the fit."""

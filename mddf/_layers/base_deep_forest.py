@@ -16,6 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.progress import tell_line
 from mddf._base.validation import COUNT, Within
+from mddf._binning.binned_table import BinnedTable
+from mddf._binning.binner import Binner
 from mddf._fitted.fitted_model import FittedStages, Stage
 from mddf._fitted.vector_layout import bounded
 from mddf._gradient.target_statistics import FEWEST_LEVELS
@@ -24,14 +26,14 @@ from mddf._input.date_columns import sums_by_feature
 from mddf._layers.checkpoints import open_checkpoint
 from mddf._layers.deep_forest import grow_deep_forest
 from mddf._layers.deep_forest_folds import make_boosting_folds, number_of_folds
-from mddf._layers.layered_estimator import CONSTRAINTS, BinnedInputs, FitInputs, Layered
+from mddf._layers.layered_estimator import CONSTRAINTS, FitInputs, Layered
 from mddf._layers.member import Member
 from mddf._layers.member_parsing import Makers, resolve_members
 from mddf._layers.nested_folds import make_outer_folds
 from mddf._layers.presets import Preset, preset_named, set_boosting_parameters
 from mddf._layers.refit import has_time_to_refit, keep_layers
 from mddf._layers.report import LINE_WIDTH, Candidate
-from mddf._layers.seeds import Purpose
+from mddf._layers.seeds import Purpose, Seeds
 from mddf._layers.stack import MOST_COLUMNS, Stack
 from mddf._layers.tasks import Task
 from mddf._layers.trainer import Trainer
@@ -174,10 +176,10 @@ class BaseDeepForest(Layered):
         n_columns = target.task.n_columns
         n_spare = min(len(members) * n_columns, max(MOST_COLUMNS, n_columns))
         reads_levels = any("levels" in member.reads for member in members)
-        binned = self._bin(inputs, n_spare, FEWEST_LEVELS if reads_levels else None)
+        binner, table = self._bin(inputs, n_spare, FEWEST_LEVELS if reads_levels else None)
 
         # 3. Make the folds, and check that all members can be trained on them.
-        trainer = self._make_trainer(inputs, target, members, binned, preset)
+        trainer = self._make_trainer(inputs, target, members, preset, binner=binner, table=table)
         set_boosting_parameters(members, preset, trainer)
         for member in members:
             member.check(trainer)
@@ -205,7 +207,7 @@ class BaseDeepForest(Layered):
         # 6. Store the model and how it was found.
         self.__dict__.update(target.attributes)
         self._fitted = FittedStages(
-            binned.binner,
+            binner,
             stages,
             n_spare,
             weighs_members=True,
@@ -236,18 +238,18 @@ class BaseDeepForest(Layered):
         inputs: FitInputs,
         target: Target,
         members: Sequence[Member],
-        binned: BinnedInputs,
         preset: Preset,
+        *,
+        binner: Binner,
+        table: BinnedTable,
     ) -> Trainer:
         """Make the folds, and the trainer with all that members are trained on."""
-        binner = binned.binner
-        table = binned.table
-        seeds = binned.seeds
+        seeds = Seeds.from_random_state(self.random_state)
         task = target.task
         strata = task.strata
         groups = inputs.groups
         cv = number_of_folds(task) if isinstance(self.cv, str) else self.cv
-        folds, outer_folds = self._make_folds(inputs, target, binned, cv)
+        folds, outer_folds = self._make_folds(inputs, target, binner, seeds, cv)
         holds_groups_out = groups is not None or gives_folds(self.cv)
         reads_numbers = any("numbers" in member.reads for member in members)
         reads_frames = any("frames" in member.reads for member in members)
@@ -285,17 +287,17 @@ class BaseDeepForest(Layered):
         return trainer.in_time_order(rows_never_held_out(folds, len(strata)))
 
     def _make_folds(
-        self, inputs: FitInputs, target: Target, binned: BinnedInputs, cv: Any
+        self, inputs: FitInputs, target: Target, binner: Binner, seeds: Seeds, cv: Any
     ) -> tuple[Folds, Folds]:
         """Folds of the first layer, and folds on which later layers are evaluated."""
-        X = inputs.X_for_splitter(binned.binner, self.cv)
+        X = inputs.X_for_splitter(binner, self.cv)
         strata = target.task.strata
         folds = make_folds(
             cv,
             X,
             target.y,
             strata,
-            binned.seeds.integer(Purpose.FOLDS),
+            seeds.integer(Purpose.FOLDS),
             groups=inputs.groups,
             allow_time_order=True,
         )
@@ -305,7 +307,7 @@ class BaseDeepForest(Layered):
             X=X,
             y=target.y,
             strata=strata,
-            seed=binned.seeds.integer(Purpose.OUTER_FOLDS),
+            seed=seeds.integer(Purpose.OUTER_FOLDS),
             groups=inputs.groups,
         )
         return folds, outer_folds

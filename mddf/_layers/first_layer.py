@@ -68,9 +68,28 @@ def train_first_layer(
     Forests are trained first, then boosted trees, then estimators, which may take longest.
     """
     training = _FirstLayerTraining(members, trainer, keep_fold_models)
+    known_vectors = {
+        i: choice.first_fold_vectors
+        for i, choice in boosting_choices.items()
+        if choice.first_fold_vectors is not None
+    }
 
     # 1. Train members on the first fold, and leave out those that the others do not need.
-    losers = _race(training, boosting_choices, report)
+    losers: list[int] = []
+    racing = _racing_members(training, known_vectors)
+    if racing:
+        to_train = [i for i in racing if i not in known_vectors]
+        full_forests = training.with_fewer_trees(to_train)
+        with trainer.clock.cut(_TIME_OF_RACE):
+            training.train(to_train, training.splits[:1])
+        forecasts = [
+            known_vectors[i] if i in known_vectors else training.first_fold_vectors(i)
+            for i in racing
+        ]
+        losers = _losers(training, racing, forecasts, boosting_choices, report)
+        for i, forest in full_forests.items():
+            if i not in losers:
+                training.start_again(i, forest)
     survivors = [i for i in range(len(members)) if i not in losers]
     training.survivors = survivors
 
@@ -91,53 +110,46 @@ def train_first_layer(
     return training.layer(losers)
 
 
-def _race(
+def _racing_members(
+    training: _FirstLayerTraining, known_vectors: Mapping[int, np.ndarray]
+) -> list[int]:
+    """Numbers of the members that take part in the race; none if there is no race."""
+    trainer = training.trainer
+    racing = [
+        i
+        for i, member in enumerate(training.members)
+        if i in known_vectors or member.can_race(is_timed=trainer.clock.runs)
+    ]
+    held_out = trainer.folds[0][1]
+    if len(racing) < 2 or not can_race(trainer.n_samples, len(held_out)):
+        return []
+    return racing
+
+
+def _losers(
     training: _FirstLayerTraining,
+    racing: Sequence[int],
+    forecasts: Sequence[np.ndarray],  # of the rows that the first fold holds out
     boosting_choices: Mapping[int, BoostingChoice],
     report: FitReport,
 ) -> list[int]:
-    """Train members on the first fold; returns the numbers of the losers."""
-    members = training.members
+    """Numbers of the racing members that the others do not need."""
     trainer = training.trainer
-    is_timed = trainer.clock.runs
     held_out = trainer.folds[0][1]
-    known_vectors = {
-        i: choice.first_fold_vectors
-        for i, choice in boosting_choices.items()
-        if choice.first_fold_vectors is not None
-    }
-    racing = [
-        i for i, m in enumerate(members) if i in known_vectors or m.can_race(is_timed=is_timed)
-    ]
-    if len(racing) < 2 or not can_race(trainer.n_samples, len(held_out)):
-        return []
-    to_train = [i for i in racing if i not in known_vectors]
-    full_forests = {}
-    if trainer.task.is_large and not is_timed:
-        full_forests = {i: members[i] for i in to_train if members[i].n_trees}
-    for i, forest in full_forests.items():
-        members[i] = forest.with_tree_factor(_TREE_SHARE_OF_RACE)
-    with trainer.clock.cut(_TIME_OF_RACE):
-        training.train(to_train, training.splits[:1])
-    forecasts = [
-        known_vectors[i] if i in known_vectors else training.first_fold_vectors(i) for i in racing
-    ]
     task = trainer.task.for_rows(held_out)
     weights, losses = race_weights(task, forecasts, trainer.seeds.entropy_for(Purpose.RACE))
     losers = []
     candidates = []
     least_weight = min(_MIN_WEIGHT, weights.max())
     for i, loss, weight in zip(racing, losses, weights, strict=True):
+        choice = boosting_choices.get(i)
+        may_lose = choice is None or choice.first_fold_vectors is None or choice.is_settled
         decision = f"weight {weight:.2f}"
-        if weight < least_weight and (i not in known_vectors or boosting_choices[i].is_settled):
+        if weight < least_weight and may_lose:
             losers.append(i)
             decision += ", left out"
-        candidates.append(Candidate(members[i].name, loss, decision))
+        candidates.append(Candidate(training.members[i].name, loss, decision))
     report.add("race", candidates, n_rows=len(held_out), n_folds=1)
-    for i, forest in full_forests.items():
-        if i not in losers:
-            training.forget(i)
-            members[i] = forest
     return losers
 
 
@@ -251,9 +263,19 @@ class _FirstLayerTraining:
         share = _PROGRESS_OF_RACE + done * (PROGRESS_OF_FIRST_LAYER - _PROGRESS_OF_RACE)
         tell_work(f"layer 1: {member}", share)
 
-    def forget(self, i: int) -> None:
+    def with_fewer_trees(self, numbers: Sequence[int]) -> dict[int, Member]:
+        """Reduce the forests among some members, if the table is large; returns them as before."""
+        if self.trainer.clock.runs or not self.trainer.task.is_large:
+            return {}
+        full_forests = {i: self.members[i] for i in numbers if self.members[i].n_trees}
+        for i, forest in full_forests.items():
+            self.members[i] = forest.with_tree_factor(_TREE_SHARE_OF_RACE)
+        return full_forests
+
+    def start_again(self, i: int, member: Member) -> None:
         """Drop the evidence about a member, which is then trained on all splits."""
         del self.trained[i]
+        self.members[i] = member
 
     def leave_out_forests_without_time(self, numbers: Sequence[int]) -> None:
         """Leave out all forests after a race but the first, if there is no time for all."""

@@ -39,7 +39,6 @@ from mddf._input.table import Table
 from mddf._input.table_warnings import TableWarnings
 from mddf._input.target_copies import TargetCopies
 from mddf._layers.deadline import Clock
-from mddf._layers.seeds import Seeds
 from mddf._layers.trainer import Trainer
 from mddf._members.composition import is_named, named_members
 from mddf._resampling.folds import ask_for_groups, gives_folds
@@ -100,15 +99,6 @@ class FitInputs:
     def X_for_splitter(self, binner: Binner, cv: Any) -> Any:
         """X as a splitter can read it."""
         return X_for_splitter(self.X, cv, lambda: binner.numbers(self.table))
-
-
-@dataclass(frozen=True)
-class BinnedInputs:
-    """The binned table, the binner that was fitted to it, and the seeds of the fit."""
-
-    binner: Binner
-    table: BinnedTable
-    seeds: Seeds
 
 
 class Layered(TransformerMixin, TableEstimator):
@@ -277,7 +267,7 @@ class Layered(TransformerMixin, TableEstimator):
 
     def _bin(
         self, inputs: FitInputs, n_spare: int, many_levels: int | None = None
-    ) -> BinnedInputs:
+    ) -> tuple[Binner, BinnedTable]:
         """Bin the table, with spare columns on the right."""
         binner = Binner(self.categorical_features, self.max_bins, self.n_jobs, many_levels)
         warnings = TableWarnings(
@@ -290,7 +280,7 @@ class Layered(TransformerMixin, TableEstimator):
         table = binner.fit_transform(
             inputs.table, inputs.sample_weight, warnings=warnings, n_spare=n_spare
         )
-        return BinnedInputs(binner, table, Seeds.from_random_state(self.random_state))
+        return binner, table
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Metadata that `fit` requests: groups, if `cv` is a splitter that uses them.

@@ -129,18 +129,28 @@ class NestedInputs:
         self._bins = features.bins
         self.layer = 1
 
-    def reweighting_factors(self, outer: int, strength: float) -> np.ndarray | None:
-        """Factors of the weights of the samples on which an outer fold trains."""
-        if not strength:
-            return None
-        train, _ = self.folds[outer]
-        return reweighting_factors(self._margins[outer], self.trainer, strength, train)
+    def layer_input(self, outer: int, strength: float = 0.0) -> LayerInput:
+        """Put the features of an outer fold into the table; returns them as input of a layer.
 
-    def layer_input(self, outer: int, reweighting: np.ndarray | None = None) -> LayerInput:
-        """Put the features of an outer fold into the table; returns them as input of a layer."""
+        With a `strength`, the samples on which the fold trains are reweighted by their margins.
+        """
         assert self._bins is not None
         features = Features(self._codes[outer], self._bins)
-        return LayerInput(self.trainer.put_into_table(features), reweighting)
+        factors = None
+        if strength:
+            train, _ = self.folds[outer]
+            factors = reweighting_factors(self._margins[outer], self.trainer, strength, train)
+        return LayerInput(self.trainer.put_into_table(features), factors)
+
+    def grow(
+        self, forests: Sequence[ForestMember], outer: int, strength: float, *, keep: bool
+    ) -> list[list[Fit]]:
+        """Grow the forests of the layer without an outer fold; returns a list for each forest."""
+        layer_input = self.layer_input(outer, strength)
+        assert self.layer is not None
+        entropy = self.trainer.seeds.entropy_for(Purpose.NESTED_LAYER, self.layer, outer)
+        fold = self.folds[outer : outer + 1]
+        return grow_on_folds(forests, self.trainer, layer_input, fold, entropy, keep=keep)
 
     def _fit_pairs(self, outer_folds: Sequence[int]) -> None:
         """Fit the first layer without each pair of folds that includes one of these folds."""
@@ -150,12 +160,28 @@ class NestedInputs:
         if not pairs:
             return
         self._fitted_pairs.update(pairs)
+        first_layer = self.stack.layers[0]
+        members = [first_layer.evidence[i].member for i in first_layer.inputs]
         splits = [self._without_pair(i, j) for i, j in pairs]
-        vectors = self._vectors_of_splits(splits, seed=pairs[0][0])
+        seed = pairs[0][0]
+
+        def entropy_of(number: int | None) -> tuple[int, ...]:
+            if number is None:
+                return self.trainer.seeds.entropy_for(Purpose.PAIR_FORESTS, seed)
+            return self.trainer.seeds.entropy_for(Purpose.PAIR_ESTIMATORS, number, seed)
+
+        job = Job(
+            splits=splits_from_folds(splits), entropy_of=entropy_of, description="nested folds"
+        )
+        # Vectors of the held-out rows, for each split and each input of the second layer.
+        vectors: list[dict[int, np.ndarray]] = [{} for _ in splits]
+        for i, fits in fit_all(dict(enumerate(members)), self.trainer, job):
+            for vectors_of_split, fit in zip(vectors, fits, strict=True):
+                vectors_of_split[i] = fit.vectors
         # Once there is a second layer, samples are not reweighted any more.
         with_margins = bool(self._margins) and len(self.stack.layers) == 1
-        for number, ((i, j), (_, rows)) in enumerate(zip(pairs, splits, strict=True)):
-            input_vectors = np.stack([member_vectors[number] for member_vectors in vectors])
+        for (i, j), (_, rows), by_member in zip(pairs, splits, vectors, strict=True):
+            input_vectors = np.stack([by_member[number] for number in range(len(members))])
             replacements = [(self._codes, self.stack.codes_for(1, input_vectors))]
             if with_margins:
                 margins = self.stack.first_layer_margins(input_vectors, rows)
@@ -170,26 +196,6 @@ class NestedInputs:
         train_i, held_out_i = self.folds[i]
         train_j, held_out_j = self.folds[j]
         return np.intersect1d(train_i, train_j), np.union1d(held_out_i, held_out_j)
-
-    def _vectors_of_splits(self, folds: Folds, *, seed: int) -> list[list[np.ndarray]]:
-        """Vectors of the held-out rows, for each input of the second layer, for each split."""
-        seeds = self.trainer.seeds
-
-        def entropy_of(number: int | None) -> tuple[int, ...]:
-            if number is None:
-                return seeds.entropy_for(Purpose.PAIR_FORESTS, seed)
-            return seeds.entropy_for(Purpose.PAIR_ESTIMATORS, number, seed)
-
-        first_layer = self.stack.layers[0]
-        members = [first_layer.evidence[i].member for i in first_layer.inputs]
-        job = Job(
-            splits=splits_from_folds(folds),
-            entropy_of=entropy_of,
-            description="nested folds",
-        )
-        fits_of_members = fit_all(dict(enumerate(members)), self.trainer, job)
-        vectors = {i: [fit.vectors for fit in fits] for i, fits in fits_of_members}
-        return [vectors[i] for i in range(len(members))]
 
     def _advance(self, number: int) -> None:
         """Go on from the input of a layer to the input of the next one."""

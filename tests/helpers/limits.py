@@ -25,7 +25,7 @@ _PLACES = {
     "share_of_a_copied_node": ["mddf._clusters.forest_growth._COPIED_SHARE"],
     "copies_of_nodes": ["mddf._clusters.forest_growth._Peers.copy"],
     "draws_of_intervals": ["mddf._command.scores.N_DRAWS"],
-    "a_layer_helps": ["mddf._layers.later_layers.Gain.is_significant"],
+    "a_layer_helps": ["mddf._layers.later_layers._helps"],
     "forests_have_weight": ["mddf._layers.stack.Stack.has_weighted_forest"],
 }
 
