@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -27,20 +27,13 @@ def _threshold(text: str) -> float | str:
     return text if text == "best" else estimators.fraction(text)
 
 
-class OutputColumn(NamedTuple):
-    """A column of the output: its name and its content (see `--columns`)."""
-
-    name: str
-    content: str
-
-
-def _output_column(text: str) -> OutputColumn:
-    """Parse a column of the output, such as target=prob:bad."""
+def _output_column(text: str) -> tuple[str, str]:
+    """Parse a column of the output, such as target=prob:bad: its name and content."""
     name, sign, content = text.partition("=")
-    column = OutputColumn(name, content if sign else name)
-    if not column.name or not column.content:
+    content = content if sign else name
+    if not name or not content:
         raise argparse.ArgumentTypeError(f"must be COLUMN or NAME=COLUMN, got {text!r}")
-    return column
+    return name, content
 
 
 class PredictCommand(Command):
@@ -118,7 +111,7 @@ def predicted_blocks(
     table: Path,
     schema: Schema,
     keep: Sequence[str],
-    columns: Sequence[OutputColumn],
+    columns: Sequence[tuple[str, str]],  # names and contents
     *,
     coverage: float | None,
     decision: Decision | None,

@@ -25,6 +25,8 @@ from mddf._fitted.vector_layout import bounded, columns_of, combine, rounded, se
 from mddf._input.table import Table
 from mddf._targets.kernel_targets import TargetScaling, in_units_of_y
 from mddf._trees import predictor
+from mddf._trees.decoding import decode_forest
+from mddf._trees.nodes import Nodes
 from mddf._trees.regions import leaf_regions, region_columns
 
 
@@ -188,10 +190,15 @@ class Stage:
         assert self.augmentation is not None
         n_columns = n_added // len(self.members)
         parts = []
-        for member in self.members:
-            regions = leaf_regions(member.blocks, codes, bins, n_features)
+        for member, nodes in zip(self.members, self._nodes, strict=True):
+            regions = leaf_regions(member.blocks, nodes, codes, bins, n_features)
             parts.append(region_columns(self.augmentation, regions, len(codes), n_columns))
         return np.hstack(parts)
+
+    @cached_property
+    def _nodes(self) -> list[list[Nodes]]:
+        """Nodes of each block of trees of each member; all blocks of rows share them."""
+        return [[decode_forest(trees) for trees in member.blocks] for member in self.members]
 
     def mean(self, columns: np.ndarray) -> np.ndarray:
         """Mean over members of the result of `own_columns`, shape (n_rows, n_columns)."""

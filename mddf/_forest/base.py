@@ -51,7 +51,7 @@ from mddf._input.reading import read_table
 from mddf._input.table_warnings import TableWarnings
 from mddf._input.target_copies import TargetCopies
 from mddf._resampling.folds import check_groups
-from mddf._resampling.sampling import RowGroups, canonical_order, plan_sampling, row_hashes
+from mddf._resampling.sampling import canonical_order, plan_sampling, row_hashes
 from mddf._targets.kernel_targets import Classes
 from mddf._targets.target_validation import check_weights, plain_array
 from mddf._targets.weights import RowWeights
@@ -148,7 +148,7 @@ class Forest(TableEstimator, Generic[TargetT]):
             check_lengths(X, y=y)
             weights = check_weights(sample_weight, table.shape[0])
             target = self._read_target(y, weights)
-            group_numbers = None if groups is None else check_groups(groups, target.key).numbers
+            group_numbers = None if groups is None else check_groups(groups, target.key)[1]
             # 2. Bin the table. A warm start keeps the bins of the first fit.
             if continues:
                 binner = self._binner
@@ -364,7 +364,8 @@ class Forest(TableEstimator, Generic[TargetT]):
             max_samples=self.max_samples,
             balance_trees=self._balances_trees,
             labels=key if self.bootstrap == "balanced" else None,
-            groups=None if rows.groups is None else RowGroups(rows.groups, row_hashes(codes, key)),
+            groups=rows.groups,
+            hashes=None if rows.groups is None else row_hashes(codes, key),
         )
 
     def _grow_missing_trees(

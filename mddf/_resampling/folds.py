@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -21,17 +20,6 @@ from mddf._targets.target_validation import encode_groups, plain_array
 Folds = list[tuple[np.ndarray, np.ndarray]]
 # Number of folds of cv=None, as in scikit-learn.
 _DEFAULT_N_FOLDS = 5
-
-
-@dataclass(frozen=True)
-class Groups:
-    """Checked groups of the samples.
-
-    A splitter can sort `values`; `numbers` are the same groups as numbers from 0 on.
-    """
-
-    values: np.ndarray
-    numbers: np.ndarray
 
 
 def make_folds(
@@ -98,17 +86,16 @@ def make_splits(
         raise ValueError(
             f"cv needs at least 2 samples to hold some out, got n_samples={n_samples}"
         )
-    checked = None if groups is None else _groups_for_cv(groups, labels, cv)
+    groups_to_sort = None
+    if groups is not None:
+        groups_to_sort, numbers = _groups_for_cv(groups, labels, cv)
     if cv is None or isinstance(cv, Integral):
         n_folds = int(cv or _DEFAULT_N_FOLDS)
-        if checked is not None:
-            return _group_folds(n_folds, labels, seed, checked.numbers)
+        if groups is not None:
+            return _group_folds(n_folds, labels, seed, numbers)
         return _k_folds(n_folds, labels, seed)
     with naming("cv"):
-        if is_splitter(cv):
-            splits = cv.split(X, y, None if checked is None else checked.values)
-        else:
-            splits = cv
+        splits = cv.split(X, y, groups_to_sort) if is_splitter(cv) else cv
         return [_check_fold(fold, number, n_samples) for number, fold in enumerate(splits)]
 
 
@@ -148,10 +135,12 @@ def is_splitter(cv: object) -> bool:
 
 def group_numbers(groups: npt.ArrayLike, labels: np.ndarray, cv: object) -> np.ndarray:
     """Convert groups to numbers from 0 on; ValueError if they are invalid or `cv` ignores them."""
-    return _groups_for_cv(groups, labels, cv).numbers
+    return _groups_for_cv(groups, labels, cv)[1]
 
 
-def _groups_for_cv(groups: npt.ArrayLike, labels: np.ndarray, cv: object) -> Groups:
+def _groups_for_cv(
+    groups: npt.ArrayLike, labels: np.ndarray, cv: object
+) -> tuple[np.ndarray, np.ndarray]:
     if not (cv is None or isinstance(cv, Integral) or is_splitter(cv)):
         raise ValueError(
             "groups are for a number of folds or a splitter, which hold them out together, got "
@@ -160,8 +149,11 @@ def _groups_for_cv(groups: npt.ArrayLike, labels: np.ndarray, cv: object) -> Gro
     return check_groups(groups, labels)
 
 
-def check_groups(groups: npt.ArrayLike, labels: np.ndarray) -> Groups:
-    """Check that there is a valid group for every label."""
+def check_groups(groups: npt.ArrayLike, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Check that there is a valid group for every label.
+
+    Returns the groups in a form that splitters can sort, and as numbers from 0 on.
+    """
     with naming("groups"):
         values = plain_array(groups, "groups")
         if values.ndim == 2 and values.shape[1] == 1:
@@ -174,7 +166,7 @@ def check_groups(groups: npt.ArrayLike, labels: np.ndarray) -> Groups:
             raise ValueError(f"groups must be finite, got {values[row]} in row {row}")
         numbers, in_order = encode_groups(values)
         # Splitters find equal groups by sorting: groups that cannot be sorted become numbers.
-        return Groups(values=values if in_order else numbers, numbers=numbers)
+        return (values if in_order else numbers), numbers
 
 
 def _k_folds(n_folds: int, labels: np.ndarray, seed: int) -> Folds:

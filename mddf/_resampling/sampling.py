@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
 from numbers import Integral
@@ -98,17 +97,6 @@ def _cumulative_or_none(weights: np.ndarray | None, rows: np.ndarray) -> np.ndar
     return cumulative_weights(weights[rows])
 
 
-@dataclass(frozen=True)
-class RowGroups:
-    """Groups of rows that a bootstrap draws as a whole.
-
-    `hashes`, of the rows' contents, determine the order of the groups; see `row_hashes`.
-    """
-
-    numbers: np.ndarray
-    hashes: np.ndarray
-
-
 # Arguments of a `Sampling` that describe how rows are drawn.
 _Draws = dict[str, Any]
 
@@ -133,12 +121,14 @@ def _draw_balanced(
     return {"rows": rows, "n_draws": n_per_class, "cumulative": cumulative, "parts": parts}
 
 
-def _draw_groups(rows: np.ndarray, groups: RowGroups, max_samples: float | None) -> _Draws:
+def _draw_groups(
+    rows: np.ndarray, groups: np.ndarray, hashes: np.ndarray, max_samples: float | None
+) -> _Draws:
     """Draw groups with all of their rows."""
-    _, numbers = np.unique(groups.numbers[rows], return_inverse=True)
+    _, numbers = np.unique(groups[rows], return_inverse=True)
     # Groups are ordered by their contents, as `canonical_order` orders rows.
     contents = np.zeros(numbers.max() + 1, np.uint64)
-    np.add.at(contents, numbers, groups.hashes[rows])
+    np.add.at(contents, numbers, hashes[rows])
     place = np.empty(len(contents), np.int64)
     place[np.argsort(contents, kind="stable")] = np.arange(len(contents))
     rows = rows[np.argsort(place[numbers], kind="stable")]
@@ -158,7 +148,8 @@ def plan_sampling(
     redraw: bool = False,
     balance_trees: bool = False,
     labels: np.ndarray | None = None,
-    groups: RowGroups | None = None,
+    groups: np.ndarray | None = None,
+    hashes: np.ndarray | None = None,
 ) -> Sampling:
     """Plan how each tree of a forest samples its rows.
 
@@ -183,8 +174,10 @@ def plan_sampling(
     labels : ndarray of uint16 of shape (n_rows,), default=None
         Classes of the rows, of each of which a bootstrap draws the same number. `max_samples` is
         the total; by default, each class has as many draws as the smallest class has rows.
-    groups : RowGroups, default=None
+    groups : ndarray of int of shape (n_rows,), default=None
         Groups that a bootstrap draws as a whole. Weights then apply to rows within trees.
+    hashes : ndarray of uint64 of shape (n_rows,), default=None
+        Hashes of the rows' contents, which determine the order of groups; see :func:`row_hashes`.
     """
     n_rows = len(order)
     # 1. Weights of the rows, by which those without weight are left out.
@@ -220,7 +213,8 @@ def plan_sampling(
         max_samples = None
     sample_weight = None if weights.sample is None else weights.sample[rows]
     if groups is not None:
-        draws = _draw_groups(rows, groups, max_samples)
+        assert hashes is not None
+        draws = _draw_groups(rows, groups, hashes, max_samples)
     elif labels is not None:
         max_draws = None
         if max_samples is not None:

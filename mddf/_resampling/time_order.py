@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from numbers import Integral, Real
 from typing import Any
@@ -44,12 +43,8 @@ _SECONDS = {word: seconds for seconds, words in _WORDS_BY_SECONDS.items() for wo
 _NO_UNITS = ("generic", "M", "Y")
 
 
-@dataclass(frozen=True)
-class _Times:
-    """Time of each sample as a number; dates are in microseconds."""
-
-    values: np.ndarray
-    are_dates: bool
+# Time of each sample as a number, and whether these are dates, in microseconds.
+_Times = tuple[np.ndarray, bool]
 
 
 class TimeOrder(BaseCrossValidator):
@@ -140,17 +135,17 @@ class TimeOrder(BaseCrossValidator):
         """
         if self.n_splits not in _SPLITS:
             raise ValueError(f"n_splits must be 2 or more, got {short(self.n_splits)}")
-        times = self._times(X)
-        gap = self._gap_in_units(times)
-        group_of_row = None if groups is None else check_groups(groups, times.values).numbers
-        starts = block_starts(times.values, self.n_splits)
+        times, has_dates = self._times(X)
+        gap = self._gap_in_units(has_dates=has_dates)
+        group_of_row = None if groups is None else check_groups(groups, times)[1]
+        starts = block_starts(times, self.n_splits)
         ends = [*starts[1:], np.inf]
         for start, end in zip(starts, ends, strict=True):
-            held_out = (times.values >= start) & (times.values < end)
+            held_out = (times >= start) & (times < end)
             # For a gap of 0, equal times are not the past. Differences of the largest doubles may
             # be infinite.
             with np.errstate(over="ignore"):
-                train = start - times.values > gap
+                train = start - times > gap
             if group_of_row is not None:
                 train &= ~np.isin(group_of_row, group_of_row[held_out])
             if not train.any():
@@ -166,33 +161,32 @@ class TimeOrder(BaseCrossValidator):
         if is_boolean(self.time):
             raise ValueError(f"time must be a column of X, or the times, got {self.time!r}")
         if self.time is None:
-            return _Times(np.arange(n_samples, dtype=float), False)
+            return np.arange(n_samples, dtype=float), False
         if isinstance(self.time, str | Integral):
-            times = _times_of_column(
-                X, self.time if isinstance(self.time, str) else int(self.time)
-            )
+            column = self.time if isinstance(self.time, str) else int(self.time)
+            times, has_dates = _times_of_column(X, column)
         else:
-            times = _times_of_array(plain_array(self.time, "time"))
-        if times.values.shape != (n_samples,):
+            times, has_dates = _times_of_array(plain_array(self.time, "time"))
+        if times.shape != (n_samples,):
             raise ValueError(
                 f"time must have one entry for each of the {n_samples} samples, got shape "
-                f"{times.values.shape}"
+                f"{times.shape}"
             )
-        is_missing = ~np.isfinite(times.values)
+        is_missing = ~np.isfinite(times)
         if is_missing.any():
             raise ValueError(
                 f"time must be known for every sample, got {is_missing.sum()} missing or "
                 f"infinite ones, the first in row {is_missing.argmax()}"
             )
-        return times
+        return times, has_dates
 
-    def _gap_in_units(self, times: _Times) -> float:
+    def _gap_in_units(self, *, has_dates: bool) -> float:
         """The gap in the unit of the times."""
         gap = self.gap
         if isinstance(gap, Real) and not isinstance(gap, np.timedelta64):
-            if gap in _GAP and (gap == 0 or not times.are_dates):
+            if gap in _GAP and (gap == 0 or not has_dates):
                 return float(gap)
-        elif times.are_dates:
+        elif has_dates:
             if isinstance(gap, str):
                 match = _DURATION.fullmatch(gap)
                 if match is not None and match[2].lower() in _SECONDS:
@@ -206,7 +200,7 @@ class TimeOrder(BaseCrossValidator):
                     return microseconds
         allowed = (
             "a timedelta in weeks or shorter units, or text such as '7 days',"
-            if times.are_dates
+            if has_dates
             else "a number from 0"
         )
         raise ValueError(f"gap must be {allowed} for these times, got {short(self.gap)}")
@@ -250,7 +244,7 @@ def _times_of_column(X: Any, column: str | int) -> _Times:
         else:
             series = frame[:, _column_place(column, len(names))]
         if holds_dates(series):
-            return _Times(series_microseconds(series), True)
+            return series_microseconds(series), True
         return _times_of_array(plain_array(series.to_native(), "time"))
     if isinstance(column, str):
         raise ValueError(
@@ -272,12 +266,12 @@ def _column_place(column: int, n_columns: int) -> int:
 
 def _times_of_array(values: np.ndarray) -> _Times:
     if are_dates(values):
-        return _Times(array_microseconds(values), True)
+        return array_microseconds(values), True
     try:
         numbers = values.astype(float)
         # NumPy converts a missing date or duration to a number.
         numbers[missing_cells(values)] = np.nan
-        return _Times(numbers, False)
+        return numbers, False
     except (TypeError, ValueError) as error:
         raise ValueError(
             "time must hold numbers, or dates and times, for every sample, got "
@@ -287,15 +281,15 @@ def _times_of_array(values: np.ndarray) -> _Times:
 
 def last_split(order: TimeOrder, X: Any, share: float) -> tuple[np.ndarray, np.ndarray]:
     """Hold out about a share of the samples, the last ones, and train on those before the gap."""
-    times = order._times(X)
-    distinct, counts = np.unique(times.values, return_counts=True)
+    times, has_dates = order._times(X)
+    distinct, counts = np.unique(times, return_counts=True)
     if len(distinct) < 2:
         raise ValueError("time must have different values, got a single one")
     n_before = np.cumsum(counts) - counts
-    place = int(np.abs(n_before - (1 - share) * len(times.values)).argmin())
+    place = int(np.abs(n_before - (1 - share) * len(times)).argmin())
     start = float(distinct[max(place, 1)])
-    train = start - times.values > order._gap_in_units(times)
-    return np.flatnonzero(train), np.flatnonzero(times.values >= start)
+    train = start - times > order._gap_in_units(has_dates=has_dates)
+    return np.flatnonzero(train), np.flatnonzero(times >= start)
 
 
 def block_starts(times: np.ndarray, n_splits: int) -> list[float]:

@@ -11,8 +11,8 @@ from mddf._base.validation import naming
 from mddf._binning.bins import Bins
 from mddf._trees import predictor
 from mddf._trees.arrays import TreeBlock
-from mddf._trees.decoding import decode_forest, thresholds
-from mddf._trees.nodes import LEAF
+from mddf._trees.decoding import thresholds
+from mddf._trees.nodes import LEAF, Nodes
 
 # Lower and upper bounds of the features, each of shape (n_rows, n_features).
 Region = tuple[np.ndarray, np.ndarray]
@@ -20,6 +20,7 @@ Region = tuple[np.ndarray, np.ndarray]
 
 def leaf_regions(
     blocks: Sequence[TreeBlock],
+    nodes_of_blocks: Sequence[Nodes],  # the same blocks, decoded
     codes: np.ndarray,
     bins: Bins,  # of all columns that the trees may split
     n_features: int,  # the first columns, of which bounds are found
@@ -29,8 +30,7 @@ def leaf_regions(
     Values above the lower and up to the upper bound are inside. Splits of categories, and splits
     that only separate missing values, give no bound.
     """
-    for trees in blocks:
-        nodes = decode_forest(trees)
+    for trees, nodes in zip(blocks, nodes_of_blocks, strict=True):
         leaves = nodes.leaves(predictor.forest_leaves([trees], codes))
         limit = thresholds(nodes, bins)
         gives_bound = np.isfinite(limit) & (nodes.column < n_features)
