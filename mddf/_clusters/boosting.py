@@ -30,7 +30,7 @@ from mddf._clusters.shard_inputs import (
 )
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.classifier import GradientBoostingClassifier
-from mddf._gradient.dataset import BoostingRows, encoding_of
+from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.fit_warnings import warn_of_no_gain
 from mddf._gradient.losses import (
     QUANTILE_LOSSES,
@@ -233,10 +233,7 @@ def fit_boosting_shard(
         )
     # 4. Grow the trees.
     model._entropy = entropy
-    encoding = None
-    if levels is not None and target.kind.n_classes != 1:
-        encoding = encoding_of(rows, target.kind, entropy, model.max_bins)
-    fitted = model._boost(rows, target.kind, binner, encoding)
+    fitted = model._boost(rows, target.kind, binner)
     if has_validation_set and len(rows.held_out) and len(rows.train):
         warn_of_no_gain(rows, fitted["validation_score_"], fitted["train_score_"], shard.table)
     attributes = model._target_attributes(target.kind)

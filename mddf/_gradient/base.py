@@ -252,17 +252,8 @@ class GradientBoosting(TableEstimator):
             if folds is None and groups is not None:
                 group_numbers(groups, target.values, self.cv)  # refuses invalid groups
             # 3. Choose the depth, the regularisation and the number of trees, and grow them.
-            encoding = None
-            if rows.levels is not None and kind.n_classes != 1:
-                encoding = encoding_of(rows, kind, self._entropy, self.max_bins)
-            trials = None
-            if on_trial:
-                trials = Trials.from_rows(
-                    rows, kind, self, units or rows.units, folds, self._entropy,
-                    categorical=binner.categorical_, encoding=encoding,
-                )  # fmt: skip
-            before = self._trees if continues else None
-            fitted = self._boost(rows, kind, binner, encoding, trials, before)
+            units_of_trials = (units or rows.units) if on_trial else None
+            fitted = self._boost(rows, kind, binner, units_of_trials, folds)
             if X_val is not None and not continues:
                 warn_of_no_gain(rows, fitted["validation_score_"], fitted["train_score_"], table)
             if units is not None:
@@ -418,24 +409,19 @@ class GradientBoosting(TableEstimator):
         rows: BoostingRows,
         target: TargetKind,
         binner: Binner,
-        encoding: Encoding | None = None,
-        trials: Trials | None = None,
-        before: BoostedTrees | None = None,
+        units: Units | None = None,  # of rows that trials hold out together; None: no trials
+        folds: list[Fold] | None = None,  # of trials; None: made of the units
     ) -> dict[str, Any]:
         """Grow trees, after the trees of an earlier fit if any; return the fitted attributes."""
+        before = self._trees if self._continues else None
         n_before = before.n_trees if before else 0
         self._check_before(before, n_before)
         # 1. Choose the parameters and the number of trees, by trials or as the user set them.
         n_rows = rows.n_rows_of_table
-        n_rounds = most_rounds(self, any_held_out=trials is not None or rows.any_held_out)
-        rounds = Rounds.of_model(self, self._entropy, n_rounds, n_rows)[n_before:]
-        model = self
-        trial_scores = None
-        if trials is not None and trials.folds:
-            trials, model = trials.race(self)
-            encoding = trials.encoding
-            trial_scores = trials.scores(model)
-            rounds = rounds[: trials.best_round(model, trial_scores)]
+        model, encoding, rounds, trial_scores = self._choose(
+            rows, target, binner.categorical_, units, folds
+        )
+        rounds = rounds[n_before:]
         chosen = {name: value_of(model, name, n_rows) for name in PLAIN}
         # 2. Grow the trees, both with and without linear leaves if held-out rows choose.
         options = [
@@ -482,6 +468,36 @@ class GradientBoosting(TableEstimator):
             "_split_score": GRADIENT if model.split_score == GRADIENT else NEWTON,
             "is_categorical_": is_categorical if is_categorical.any() else None,
         }
+
+    def _choose(
+        self,
+        rows: BoostingRows,
+        target: TargetKind,
+        categorical: np.ndarray,
+        units: Units | None,
+        folds: list[Fold] | None,
+    ) -> tuple[GradientBoosting, Encoding | None, Rounds, np.ndarray | None]:
+        """Choose the parameters and the number of trees, by trials or as the user set them.
+
+        Returns a model with the parameters, settings of target statistics if there are any, the
+        rounds, and the scores of trials.
+        """
+        any_held_out = units is not None or rows.any_held_out
+        n_rounds = most_rounds(self, any_held_out=any_held_out)
+        rounds = Rounds.of_model(self, self._entropy, n_rounds, rows.n_rows_of_table)
+        encoding = None
+        if rows.levels is not None and target.n_classes != 1:
+            encoding = encoding_of(rows, target, self._entropy, self.max_bins)
+        if units is None:
+            return self, encoding, rounds, None
+        trials = Trials.from_rows(
+            rows, target, self, units, folds, categorical=categorical, encoding=encoding
+        )
+        if not trials.folds:
+            return self, encoding, rounds, None
+        trials, model = trials.race(self)
+        scores = trials.scores(model)
+        return model, trials.encoding, rounds[: trials.best_round(model, scores)], scores
 
     def _grow(
         self,

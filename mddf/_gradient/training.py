@@ -73,7 +73,14 @@ class _GrowingModel:
         keys: np.ndarray | None,
         objective: TargetKind | None,
         start: np.ndarray | None = None,
+        # Adds statistics of the training rows for columns with many categories.
+        encoding: Encoding | None = None,
     ) -> None:
+        self._statistics: TargetStatistics | None = None
+        if encoding is not None:
+            rows, self._statistics = rows.ordered(encoding)
+            keys = None if keys is None else rows.draw_keys
+        self._rows = rows
         bins = rows.table.bins
         self._symmetric = options.symmetric
         self._n_columns = bins.n_columns
@@ -108,6 +115,28 @@ class _GrowingModel:
         if self._positions is not None:
             arrays["positions"] = self._positions
         return BoostedTrees(arrays, self._symmetric, self._n_columns, self.booster.start)
+
+    def finish(self, n_trees: int, n_blind_trees: int) -> Boosted:
+        """Keep the first trees of a fold's model; the blind ones only predict held-out rows."""
+        all_trees = self.trees()
+        trees = all_trees.first(n_trees).compact()
+        codes = self._rows.table.codes_of(self._rows.held_out)
+        blind_raw = None
+        if n_blind_trees != n_trees:
+            blind_raw = self._held_out_raw(all_trees.first(n_blind_trees).compact(), codes)
+        return Boosted(
+            trees,
+            -self.booster.losses(),
+            np.zeros(0),
+            self._held_out_raw(trees, codes),
+            self._statistics,
+            blind_raw=blind_raw,
+        )
+
+    def _held_out_raw(self, trees: BoostedTrees, codes: np.ndarray) -> np.ndarray:
+        raw = trees.raw(codes, 1)
+        offset = self._rows.offset
+        return raw if offset is None else raw + offset[self._rows.held_out]
 
 
 def boost(
@@ -242,47 +271,6 @@ def _seconds_of_statistics(encoding: Encoding | None, folds: Sequence[Fold]) -> 
     return _SECONDS_PER_STATISTIC * n_copies * encoding.n_columns
 
 
-class _FoldModel(_GrowingModel):
-    """Model of a fold while it is grown."""
-
-    def __init__(
-        self,
-        rows: BoostingRows,
-        options: BoostOptions,
-        cancel: Cancel,
-        *,
-        keys: np.ndarray | None,
-        encoding: Encoding | None,
-        objective: TargetKind | None,
-    ) -> None:
-        self._statistics = None
-        if encoding is not None:
-            rows, self._statistics = rows.ordered(encoding)
-            keys = None if keys is None else rows.draw_keys
-        super().__init__(rows, options, cancel, keys=keys, objective=objective)
-        self._held_out_codes = rows.table.codes_of(rows.held_out)
-        self._held_out_offset = None if rows.offset is None else rows.offset[rows.held_out]
-
-    def finish(self, n_trees: int, n_blind_trees: int) -> Boosted:
-        all_trees = self.trees()
-        trees = all_trees.first(n_trees).compact()
-        blind_raw = None
-        if n_blind_trees != n_trees:
-            blind_raw = self._held_out_raw(all_trees.first(n_blind_trees).compact())
-        return Boosted(
-            trees,
-            -self.booster.losses(),
-            np.zeros(0),
-            self._held_out_raw(trees),
-            self._statistics,
-            blind_raw=blind_raw,
-        )
-
-    def _held_out_raw(self, trees: BoostedTrees) -> np.ndarray:
-        raw = trees.raw(self._held_out_codes, 1)
-        return raw if self._held_out_offset is None else raw + self._held_out_offset
-
-
 def boost_folds(
     rows: BoostingRows,
     folds: Sequence[Fold],
@@ -335,12 +323,12 @@ def boost_folds(
         begin = monotonic()
         if begin + _seconds_of_statistics(encoding, folds) / n_threads > start_by:
             raise TimeIsUp
-        models: list[_FoldModel] = []
+        models: list[_GrowingModel] = []
         n_at_once = len(folds) if start_by == np.inf else n_threads
         for first in range(0, len(folds), n_at_once):
             starts: list[Task] = [
                 (
-                    _FoldModel,
+                    _GrowingModel,
                     (fold_rows, options, cancel),
                     {"keys": keys, "encoding": encoding, "objective": objective},
                 )

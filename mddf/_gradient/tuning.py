@@ -118,7 +118,6 @@ class Trials:
         model: GradientBoosting,
         units: Units,
         folds: list[Fold] | None,
-        entropy: list[int],
         *,
         categorical: np.ndarray,
         encoding: Encoding | None,
@@ -128,7 +127,7 @@ class Trials:
         if folds is not None:
             folds = folds[:1] if has_one_fold else folds
         elif has_one_fold:
-            split = rows.split(target, model.validation_fraction, entropy)
+            split = rows.split(target, model.validation_fraction, model._entropy)
             folds = [(split.train, split.held_out)]
         else:
             is_classification = isinstance(target, ClassificationTarget)
@@ -136,7 +135,7 @@ class Trials:
             n_folds = min(_FOLDS_TIMES_ROWS // units.n_units, _MAX_FOLDS)
             if is_classification and n_folds > N_FOLDS:
                 folds = units.folds(n_folds, True) or folds
-        return cls(rows, units, folds, target, categorical, encoding, entropy)
+        return cls(rows, units, folds, target, categorical, encoding, model._entropy)
 
     def race(self, model: GradientBoosting) -> tuple[Trials, GradientBoosting]:
         """Choose the encoding, the depth and the parameters at "auto".
