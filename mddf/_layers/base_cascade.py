@@ -139,14 +139,7 @@ class BaseCascade(Layered, ProbabilityClassifier):
 
         # 2. Bin the table, with spare columns for the features that a layer adds.
         binner, table = self._bin(inputs, n_added)
-        folds = LayerFolds(
-            self.cv,
-            inputs.X_for_splitter(binner, self.cv),
-            target.classes[target.key],
-            labels=target.key,
-            groups=inputs.groups,
-            seeds=Seeds.from_random_state(self.random_state),
-        )
+        folds = self._make_folds(inputs, target, binner)
         trainer = self._make_trainer(
             inputs, target, members, binner=binner, table=table, folds=folds
         )
@@ -273,6 +266,16 @@ class BaseCascade(Layered, ProbabilityClassifier):
             show_progress=self.verbose > 1,
         )
         return trainer.in_time_order(folds.without_past)
+
+    def _make_folds(self, inputs: FitInputs, target: Classes, binner: Binner) -> LayerFolds:
+        return LayerFolds(
+            self.cv,
+            inputs.X_for_splitter(binner, self.cv),
+            target.classes[target.key],
+            labels=target.key,
+            groups=inputs.groups,
+            seeds=Seeds.from_random_state(self.random_state),
+        )
 
     def _store_growth(self, cascade: Cascade) -> None:
         """Set the fitted attributes that describe the fit."""
