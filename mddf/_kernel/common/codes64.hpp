@@ -6,9 +6,11 @@
 #include "common/bits.hpp"
 #include "common/wide.hpp"
 
-#ifdef MDDF_AVX2
-
 namespace mddf {
+
+constexpr int kTransposedColumns = 16, kTransposedRows = 32;
+
+#ifdef MDDF_AVX2
 
 // The highest bits of 64 bytes.
 MDDF_TARGET_AVX2 inline uint64_t bits_of(__m256i low, __m256i high) {
@@ -93,7 +95,6 @@ MDDF_TARGET_AVX2 inline int find_others(const uint8_t* codes, int64_t n, uint8_t
 // Transposes 32 rows of 16 columns from `column` on. The codes of a column become adjacent, and the
 // next column begins `stride` bytes later. Rows i and i + 8 are interleaved four times. Each time,
 // the highest bit of the position of a code becomes the lowest bit.
-constexpr int kTransposedColumns = 16, kTransposedRows = 32;
 MDDF_TARGET_AVX2 inline void transpose_codes(const uint8_t* const* rows, int64_t column,
                                              uint8_t* to, int64_t stride) {
   __m256i from[kTransposedColumns], transposed[kTransposedColumns];
@@ -117,6 +118,6 @@ MDDF_TARGET_AVX2 inline void transpose_codes(const uint8_t* const* rows, int64_t
 // The code in a result of lowest().
 MDDF_TARGET_AVX2 inline int as_int(__m128i code) { return _mm_cvtsi128_si32(code) & 255; }
 
-}  // namespace mddf
-
 #endif
+
+}  // namespace mddf

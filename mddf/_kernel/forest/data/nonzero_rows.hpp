@@ -131,7 +131,7 @@ class NonzeroRows {
         : word_at(column / kColumns * 8), bit(column % kColumns), to_codes(codes_at - word_at) {}
     MDDF_TARGET_AVX2 uint64_t of(uint64_t word) const {
       const uint64_t before = word & ((uint64_t{1} << bit) - 1);
-      return to_codes + (word >> kColumns) + _mm_popcnt_u64(before);
+      return to_codes + (word >> kColumns) + count_bits(before);
     }
   };
   static uint64_t word_of(const uint8_t* at) {

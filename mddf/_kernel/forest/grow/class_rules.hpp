@@ -20,7 +20,6 @@
 #include "forest/data/training.hpp"
 #include "forest/grow/grower.hpp"
 #include "forest/small/small_classes.hpp"
-#include "forest/small/small_nodes.hpp"
 #include "forest/split/bounds.hpp"
 #include "forest/split/class_splitter.hpp"
 #include "forest/split/column_pool.hpp"

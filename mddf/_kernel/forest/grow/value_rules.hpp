@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <tuple>
 #include <vector>
 
@@ -15,8 +15,7 @@
 #include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
 #include "forest/grow/grower.hpp"
-#include "forest/small/small_nodes.hpp"
-#include "forest/small/small_values.hpp"
+#include "forest/small/small_trees.hpp"
 #include "forest/split/bounds.hpp"
 #include "forest/split/column_pool.hpp"
 #include "forest/split/divided_rows.hpp"
@@ -54,10 +53,7 @@ class ValueRules : public TreeState<ValueTraining, RowSample, ValueWriter, Targe
         subtree_(data.target),
         side_(data.target),
         search_(data, options, node_) {
-#ifdef MDDF_AVX2
-    if constexpr (kOne)
-      if (SmallValues::suits(data_, options_)) small_.emplace(data_, options_, pool_, writer_);
-#endif
+    if constexpr (kOne) small_ = SmallValueTrees::make(data_, options_, pool_, writer_);
   }
 
  protected:
@@ -111,22 +107,18 @@ class ValueRules : public TreeState<ValueTraining, RowSample, ValueWriter, Targe
     waiting_sums_.pop_back();
   }
   void enter_copy(Frame& frame) {
-#ifdef MDDF_AVX2
     if (small_) small_->copy_last_rows();
-#endif
     from_ = &root_;
     frame.state = add_up(samples_[0].data(), frame.size());
   }
 
-  bool grow_small([[maybe_unused]] const Frame& frame) {
-#ifdef MDDF_AVX2
+  bool grow_small(const Frame& frame) {
     if (small_ && light_ && frame.size() <= kSmall) {
       interrupt_.poll(frame.size() * std::min<int64_t>(options_.max_features, kMaxDrawn));
-      small_->grow({frame.index, frame.depth, frame.n_constant, frame.from_column, 0},
+      small_->grow({frame.index, frame.depth, frame.n_constant, frame.from_column},
                    samples_of(frame), static_cast<int>(frame.size()), *random_);
       return true;
     }
-#endif
     return false;
   }
 
@@ -362,9 +354,7 @@ class ValueRules : public TreeState<ValueTraining, RowSample, ValueWriter, Targe
   const Node* from_ = &root_;  // node from whose least target sums are measured
   Search search_;
   ColumnPool pool_;
-#ifdef MDDF_AVX2
-  std::optional<SmallValues> small_;
-#endif
+  std::unique_ptr<SmallValueTrees> small_;
   bool light_ = true;  // whether all weights are small enough for small_
   double gain_ = 0;    // gain of the split of the current node
   // If rows are divided: the sums of the current node, its children and the waiting nodes, and of

@@ -16,8 +16,8 @@
 #include "forest/data/bins.hpp"
 #include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
-#include "forest/small/small_nodes.hpp"
 #include "forest/small/small_sweep.hpp"
+#include "forest/small/small_trees.hpp"
 #include "forest/split/column_pool.hpp"
 #include "forest/split/criterion.hpp"
 #include "forest/split/node_classes.hpp"
@@ -29,9 +29,9 @@ namespace mddf {
 #ifdef MDDF_AVX2
 
 template <class Criterion>
-class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
-  using Base = SmallNodes<SmallClasses, TreeWriter>;
-  friend Base;
+class SmallClasses : public avx2::RandomSmallNodes<SmallClasses<Criterion>, TreeWriter> {
+  using Base = avx2::RandomSmallNodes<SmallClasses, TreeWriter>;
+  friend avx2::SmallNodes<SmallClasses, TreeWriter>;
   using Base::data_, Base::options_, Base::pool_, Base::writer_, Base::weight_of, Base::gathered;
   using Base::kUsualPlanes, Base::n_planes_, Base::n_samples_, Base::planes_;
 
@@ -141,8 +141,10 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
           constant[n - 1 - j] = !try_one(drawn[j], gathered(j, drawn[j]), node.mask, best, right);
       pool_.mark_constant(constant.data(), n);
     }
-    if (best.categorical)
-      Base::send_unseen(Base::read(best.column, node.mask).codes, node.mask, right, best);
+    if (best.categorical) {
+      Base::gather(&best.column, 1, node.mask);
+      Base::send_unseen(gathered(0, best.column), node.mask, right, best);
+    }
     return right;
   }
 
@@ -164,11 +166,11 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
 
   MDDF_TARGET_AVX2 int64_t weight_of_class(int c, uint64_t mask) const {
     const auto& digits = digits_[c];
-    int64_t weight = static_cast<int64_t>(_mm_popcnt_u64(mask & digits[0]) +
-                                          (_mm_popcnt_u64(mask & digits[1]) << 1) +
-                                          (_mm_popcnt_u64(mask & digits[2]) << 2));
+    int64_t weight =
+        static_cast<int64_t>(count_bits(mask & digits[0]) + (count_bits(mask & digits[1]) << 1) +
+                             (count_bits(mask & digits[2]) << 2));
     for (int p = kUsualPlanes; p < n_planes_; ++p)
-      weight += static_cast<int64_t>(_mm_popcnt_u64(mask & digits[p])) << p;
+      weight += static_cast<int64_t>(count_bits(mask & digits[p])) << p;
     return weight;
   }
 
@@ -176,7 +178,7 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
   // node does not pay off for few columns or few samples. Measured: from five columns on
   // (mddf/_kernel/README.md).
   MDDF_TARGET_AVX2 bool scores_at_once_pay(uint64_t mask) const {
-    return options_.max_features >= 5 && _mm_popcnt_u64(mask) >= 6 &&
+    return options_.max_features >= 5 && count_bits(mask) >= 6 &&
            node_weight_ <= SmallSweep::kMaxWeight;
   }
 

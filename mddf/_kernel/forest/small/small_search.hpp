@@ -1,63 +1,7 @@
 // Finds the best split of a column at a node of at most 64 samples with numeric targets. The bits
-// are those of ValueSearch.
-#pragma once
+// are those of ValueSearch. small_trees.hpp includes this header for each set of vectors.
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
-
-#include "common/bits.hpp"
-#include "common/codes64.hpp"
-#include "common/wide.hpp"
-#include "forest/data/bins.hpp"
-#include "forest/data/samples.hpp"
-#include "forest/split/split.hpp"
-#include "forest/split/threshold_sweep.hpp"
-
-#ifdef MDDF_AVX2
-
-namespace mddf {
-
-// A column's samples in the order of their codes. The order of the samples of a subtree also serves
-// the nodes below: they take the samples that they have, whose order stays the same.
-struct SortedColumn {
-  alignas(32) std::array<uint8_t, kSmall> sample, code;
-  alignas(32) std::array<uint8_t, kSmall> byte_of_mask, bit_of_byte;  // where a mask has a sample
-
-  MDDF_TARGET_AVX2 void sort(const uint8_t* codes, uint64_t mask) {
-    const Codes64 all(codes);
-    bit_of_byte.fill(0);  // places without a sample are in no mask
-    for (uint64_t rest = mask; rest; rest &= rest - 1) {
-      const int i = lowest_bit(rest);
-      const __m128i own = _mm_cvtsi32_si128(codes[i]);
-      const uint64_t behind = all.equal_to(own).bits() & (~uint64_t{0} << i);
-      const auto place = _mm_popcnt_u64(all.up_to(own).bits() & mask & ~behind);
-      sample[place] = static_cast<uint8_t>(i);
-      code[place] = codes[i];
-      byte_of_mask[place] = static_cast<uint8_t>(i / 8);
-      bit_of_byte[place] = static_cast<uint8_t>(1 << i % 8);
-    }
-  }
-  bool is_constant(uint64_t places) const { return code[lowest_bit(places)] == last_code(places); }
-  int last_code(uint64_t places) const { return code[bit_width(places) - 1]; }
-
-  // The places of the samples in a mask.
-  MDDF_TARGET_AVX2 uint64_t places(uint64_t mask) const {
-    const __m256i bytes = _mm256_set1_epi64x(static_cast<int64_t>(mask));
-    return places(bytes, 0) | static_cast<uint64_t>(places(bytes, kSmall / 2)) << kSmall / 2;
-  }
-
- private:
-  MDDF_TARGET_AVX2 uint32_t places(__m256i bytes, int first) const {
-    const auto load = [&](const std::array<uint8_t, kSmall>& from) MDDF_TARGET_AVX2 {
-      return _mm256_load_si256(reinterpret_cast<const __m256i*>(from.data() + first));
-    };
-    const __m256i bits =
-        _mm256_and_si256(_mm256_shuffle_epi8(bytes, load(byte_of_mask)), load(bit_of_byte));
-    return ~static_cast<uint32_t>(
-        _mm256_movemask_epi8(_mm256_cmpeq_epi8(bits, _mm256_setzero_si256())));
-  }
-};
+namespace mddf::MDDF_SMALL {
 
 // Searches the splits of a node.
 class SmallSearch {
@@ -90,8 +34,8 @@ class SmallSearch {
 
   // Replaces `best` if this column has a better threshold. Its samples are in these places. Returns
   // false if the column is constant.
-  MDDF_TARGET_AVX2 bool try_thresholds(int32_t column, const SortedColumn& sorted, uint64_t places,
-                                       Split& best) {
+  MDDF_SMALL_TARGET bool try_thresholds(int32_t column, const SortedColumn& sorted, uint64_t places,
+                                        Split& best) {
     if (sorted.is_constant(places)) return false;
     if (sorted.last_code(places) != kMissing) {
       search(column, sorted, places, 0, 0, best);
@@ -158,9 +102,9 @@ class SmallSearch {
 
   // Replaces `best` if a threshold between two of these places is better. `weight` and `part` are
   // sums that are on the left of all thresholds. Returns whether `best` was replaced.
-  MDDF_TARGET_AVX2 MDDF_INLINE bool search(int32_t column, const SortedColumn& sorted,
-                                           uint64_t places, int64_t weight, int64_t part,
-                                           Split& best) const {
+  MDDF_SMALL_TARGET MDDF_INLINE bool search(int32_t column, const SortedColumn& sorted,
+                                            uint64_t places, int64_t weight, int64_t part,
+                                            Split& best) const {
     double score = best.score;
     int code = sorted.code[lowest_bit(places)], threshold = -1, first_right = 0;
     while (true) {
@@ -189,6 +133,4 @@ class SmallSearch {
   std::array<int64_t, kSmall> weight_{}, part_{};  // by sample
 };
 
-}  // namespace mddf
-
-#endif
+}  // namespace mddf::MDDF_SMALL

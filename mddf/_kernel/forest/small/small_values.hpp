@@ -1,31 +1,12 @@
 // Grows regression subtrees of at most 64 samples, with one target and the squared error. The trees
-// are completely random, or use the best splits.
-#pragma once
+// are completely random, or use the best splits. small_trees.hpp includes this header for each set
+// of vectors.
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <vector>
+namespace mddf::MDDF_SMALL {
 
-#include "common/bits.hpp"
-#include "common/random.hpp"
-#include "common/wide.hpp"
-#include "forest/data/samples.hpp"
-#include "forest/data/training.hpp"
-#include "forest/small/small_nodes.hpp"
-#include "forest/small/small_search.hpp"
-#include "forest/split/column_pool.hpp"
-#include "forest/split/node_values.hpp"
-#include "forest/split/split.hpp"
-#include "forest/tree/value_writer.hpp"
-
-namespace mddf {
-
-#ifdef MDDF_AVX2
-
-class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
-  using Base = SmallNodes<SmallValues, ValueWriter>;
-  friend Base;
+class SmallValues : public SmallValueTrees, public SmallValueNodes<SmallValues> {
+  using Base = SmallValueNodes<SmallValues>;
+  friend SmallNodes<SmallValues, ValueWriter>;
 
  public:
   SmallValues(const ValueTraining& data, const GrowOptions& options, ColumnPool& pool,
@@ -38,15 +19,10 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
                                             : 1),
         sorted_in_(sorted_.size(), 0) {}
 
-  // Whether subtrees can be grown this way.
-  static bool suits(const ValueTraining& data, const GrowOptions& options) {
-    return options.wide() && (!options.random_thresholds || options.max_features == 1) &&
-           !options.limits_leaves() && !options.weighs_splits() &&
-           options.loss == Loss::kSquaredError && data.target.n_outputs == 1;
-  }
-
-  // Grows the subtree below a node with different targets.
-  MDDF_TARGET_AVX2 void grow(Node node, const RowSample* samples, int n, Random& random) {
+  void copy_last_rows() override { Base::copy_last_rows(); }
+  MDDF_SMALL_TARGET void grow(const SmallRoot& root, const RowSample* samples, int n,
+                              Random& random) override {
+    Node node{root.index, root.depth, root.n_constant, root.from_column, 0};
     samples_ = samples;
     node_.load_targets(samples, n);
     node_.fill();
@@ -60,7 +36,7 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
  private:
   void on_node(const Node&) {}
 
-  MDDF_TARGET_AVX2 int64_t on_split(const Node& node, const Split& split, uint64_t right) {
+  MDDF_SMALL_TARGET int64_t on_split(const Node& node, const Split& split, uint64_t right) {
     if (!writer_.wants_importances()) return 0;
     if (!options_.random_thresholds) {
       writer_.gain(split.column, search_.gain(split.score));
@@ -69,7 +45,7 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
     const uint64_t left = node.mask & ~right;
     // The sum is computed for the smaller side and subtracted for the larger side. The choice has
     // no branch, because the processor could not predict it.
-    const uint64_t is_left = _mm_popcnt_u64(left) < _mm_popcnt_u64(right);
+    const uint64_t is_left = count_bits(left) < count_bits(right);
     const int64_t counted = sum_parts(right ^ ((left ^ right) & -is_left));
     const int64_t on_right = is_left * node.sum + (1 - 2 * static_cast<int64_t>(is_left)) * counted;
     writer_.gain(split.column,
@@ -79,7 +55,7 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
 
   // The mask usually has few samples. The first three are added without branches; place kSmall
   // holds 0.
-  MDDF_TARGET_AVX2 int64_t sum_parts(uint64_t mask) const {
+  MDDF_SMALL_TARGET int64_t sum_parts(uint64_t mask) const {
     int64_t sum = 0;
     for (int few = 0; few < 3; ++few, mask &= mask - 1)
       sum += part_[mask ? lowest_bit(mask) : kSmall];
@@ -87,7 +63,7 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
     return sum;
   }
 
-  MDDF_TARGET_AVX2 bool place(const Node& node) {
+  MDDF_SMALL_TARGET bool place(const Node& node) {
     const int first = lowest_bit(node.mask);
     for (uint64_t rest = node.mask & (node.mask - 1); rest; rest &= rest - 1)
       if (node_.value(lowest_bit(rest)) != node_.value(first)) return true;
@@ -95,7 +71,7 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
     return false;
   }
 
-  MDDF_TARGET_AVX2 void mixed_leaf(const Node& node) {
+  MDDF_SMALL_TARGET void mixed_leaf(const Node& node) {
     std::array<RowSample, kSmall> members;
     int n = 0;
     for (uint64_t rest = node.mask; rest; rest &= rest - 1)
@@ -105,14 +81,14 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
   }
 
   // Does what NodeValues::fill() does for the samples of a node.
-  MDDF_TARGET_AVX2 void begin_search(uint64_t mask) {
+  MDDF_SMALL_TARGET void begin_search(uint64_t mask) {
     int64_t least = INT64_MAX, most = INT64_MIN;
     for (uint64_t rest = mask; rest; rest &= rest - 1) {
       least = std::min(least, node_.value(lowest_bit(rest)));
       most = std::max(most, node_.value(lowest_bit(rest)));
     }
     const double weight = weight_of(mask);
-    const bool all_ones = weight == static_cast<double>(_mm_popcnt_u64(mask));
+    const bool all_ones = weight == static_cast<double>(count_bits(mask));
     const int shift = node_.shift_for(most - least, bit_width(static_cast<uint64_t>(weight)));
     int64_t sum = 0;
     for (; mask; mask &= mask - 1) {
@@ -127,19 +103,20 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
 
   // Finds the best threshold or category set of randomly drawn columns. Returns the samples that go
   // to the right.
-  MDDF_TARGET_AVX2 uint64_t find_best_split(const Node& node, Random& random, Split& best) {
+  MDDF_SMALL_TARGET uint64_t find_best_split(const Node& node, Random& random, Split& best) {
     begin_search(node.mask);
     std::array<int32_t, kSmall> drawn;
     std::array<uint8_t, kSmall> constant;
     pool_.draw_candidates(random, node.n_constant, options_.max_features, kSmall, drawn.data(),
-                          constant.data(), [&](int64_t n_drawn) MDDF_TARGET_AVX2 {
+                          constant.data(), [&](int64_t n_drawn) MDDF_SMALL_TARGET {
                             Base::gather(drawn.data(), n_drawn, node.mask);
                             for (int64_t j = 0; j < n_drawn; ++j)
                               constant[j] = !try_column(drawn[j], Base::gathered(j, drawn[j]),
                                                         node.mask, best);
                           });
     if (best.column < 0) return 0;
-    const uint8_t* codes = Base::read(best.column, node.mask).codes;
+    Base::gather(&best.column, 1, node.mask);
+    const uint8_t* codes = Base::gathered(0, best.column);
     uint64_t right = 0;
     for (uint64_t rest = node.mask; rest; rest &= rest - 1) {
       const int i = lowest_bit(rest);
@@ -150,9 +127,9 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
   }
 
   // Replaces `best` if the column has a better split. Returns false if it is constant.
-  MDDF_TARGET_AVX2 bool try_column(int32_t column, const uint8_t* codes, uint64_t mask,
-                                   Split& best) {
-    if (_mm_popcnt_u64(mask) == 2 && !data_.bins.categorical[column]) {
+  MDDF_SMALL_TARGET bool try_column(int32_t column, const uint8_t* codes, uint64_t mask,
+                                    Split& best) {
+    if (count_bits(mask) == 2 && !data_.bins.categorical[column]) {
       const int a = lowest_bit(mask), b = lowest_bit(mask & (mask - 1));
       if (std::max(codes[a], codes[b]) != kMissing)
         return search_.try_pair(column, a, codes[a], b, codes[b], best);
@@ -179,6 +156,4 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
   std::array<int64_t, kSmall + 1> part_{};  // weighted distances of the samples; the last is 0
 };
 
-#endif
-
-}  // namespace mddf
+}  // namespace mddf::MDDF_SMALL

@@ -11,8 +11,6 @@
 #include "forest/data/bins.hpp"
 #include "forest/split/split.hpp"
 
-#ifdef MDDF_AVX2
-
 namespace mddf {
 
 // A split of a node with these sums on the left.
@@ -35,6 +33,7 @@ class TargetSplit {
     return is_better;
   }
 
+#ifdef MDDF_AVX2
   // Whether each of four splits may have a higher score.
   MDDF_TARGET_AVX2 uint32_t may_improve(const int64_t* weight, const int64_t* part,
                                         __m256d best) const {
@@ -58,9 +57,13 @@ class TargetSplit {
     return _mm256_add_pd(_mm256_sub_pd(_mm256_castsi256_pd(high), _mm256_set1_pd(0x1.00000001p84)),
                          _mm256_castsi256_pd(low));
   }
+#endif
 
+ private:
   double weight_ = 0, mean_ = 0;
 };
+
+#ifdef MDDF_AVX2
 
 // The sums of a node up to each of at most kPlaces places of a column. There may be several places
 // of one code.
@@ -143,6 +146,6 @@ class ThresholdSweep {
   std::array<uint8_t, kPlaces + 1> codes_{};
 };
 
-}  // namespace mddf
-
 #endif
+
+}  // namespace mddf
