@@ -105,7 +105,12 @@ def test_tuning(script, models, table):
     assert len(list(folds.split(X, y))) == 3
 
 
-def test_margin_parameters_and_depth_are_chosen_on_training_rows(models, table):
+def test_margin_parameters_and_depth_are_chosen_on_training_rows(
+    script, models, table, monkeypatch
+):
+    chosen = script("_lab.chosen")
+    few = {name: values[:2] for name, values in chosen.PAPER_GRID.items()}
+    monkeypatch.setattr(chosen, "PAPER_GRID", few)
     X, y = table
     budget = models.Budget(n_estimators=1, n_layers=2, n_folds=2)
     model = models.build(models.METHODS["mddf-cv"], 0, budget=budget).fit(X, y)
