@@ -182,7 +182,8 @@ class RandomForestClassifier(BaseForest):
     Parameters
     ----------
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
-        Impurity by which splits are chosen; "entropy" and "log_loss" are the same.
+        Impurity by which splits are chosen; "entropy" and "log_loss" are the same. Change it if a
+        search finds the other one better.
 
     References
     ----------
@@ -262,7 +263,8 @@ class CompletelyRandomForestClassifier(BaseForest):
     ----------
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         Impurity by which the best of several random thresholds is chosen, and importances are
-        computed; "entropy" and "log_loss" are the same.
+        computed; "entropy" and "log_loss" are the same. Change it if a search finds the other one
+        better.
 
     References
     ----------

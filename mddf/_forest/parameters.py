@@ -58,35 +58,41 @@ CONSTRAINTS: dict[str, list[Any]] = {
 # Descriptions of the parameters of all forests, for the docstrings; see `describes_parameters`.
 FOREST_PARAMETERS = """
 n_estimators : int
-    Number of trees.
+    Number of trees. Change it to a larger number for steadier predictions.
 max_depth : int
-    Maximum depth of a tree; None for no limit.
+    Maximum depth of a tree; None for no limit. Change it if the model must be small.
 min_samples_split : int or float
     Minimum number of samples in a node that is split; a float is a share of all samples.
+    Change `min_samples_leaf` instead.
 min_samples_leaf : int or float
-    Minimum number of samples in a leaf; a float is a share of all samples.
+    Minimum number of samples in a leaf; a float is a share of all samples. Change it to 3 to
+    20 for noisy targets, better probabilities and smaller models.
 min_weight_fraction_leaf : float
-    Minimum weight of a leaf, as a share of the total weight of the tree's samples.
+    Minimum weight of a leaf, as a share of the total weight of the tree's samples. Change it if
+    weights differ much.
 max_leaf_nodes : int
     Maximum number of leaves of a tree. Nodes with the best splits are split first. None for no
-    limit.
+    limit. Change it if the model must be small.
 min_impurity_decrease : float
-    Minimum decrease of impurity by a split, weighted by the node's share of the samples.
+    Minimum decrease of impurity by a split, weighted by the node's share of the samples. Change it
+    to prune while trees grow.
 ccp_alpha : float
     Parameter of minimal cost-complexity pruning: the decrease of impurity that each leaf must
-    contribute.
+    contribute. Change it to prune grown trees.
 max_features : {"sqrt", "log2"}, int, float or None
     Number of features that are drawn for each node, constant features included; at least one
-    feature that is not constant is searched. A float is a share, None means all.
+    feature that is not constant is searched. A float is a share, None means all. Change it to a
+    larger value if few features matter.
 max_samples : int or float
     Number of samples that a bootstrap draws. A float is a share of the samples or, if all
     sample weights are whole numbers, of the sum of their weights: with 1.0, weight k is the
-    same as k equal rows. None draws as many as there are samples with a weight.
+    same as k equal rows. None draws as many as there are samples with a weight. Change it to save
+    time on large tables.
 random_state : int, RandomState or None
-    Seed of the trees' random streams.
+    Seed of the trees' random streams. Change it to see how much depends on it.
 warm_start : bool
     Whether fit keeps the trees of the fit before and grows the missing ones. With `oob_score`,
-    all fits must have it and the same rows.
+    all fits must have it and the same rows. Change it to add trees to a fitted forest.
 
 Attributes
 ----------
@@ -104,17 +110,20 @@ CLASSIFICATION_PARAMETERS = """
 monotonic_cst : array of int of shape (n_features,), dict or None
     Constraint of each feature, or of features by name: 1 if predictions must not decrease with
     it, -1 if they must not increase, 0 otherwise. Predictions are the probabilities of the
-    second class of two. Categorical features cannot be constrained.
+    second class of two. Categorical features cannot be constrained. Change it if you know the
+    direction of an effect.
 bootstrap : bool or "balanced"
     Whether each tree draws its samples with replacement. "balanced" draws the same number of
-    samples of each class, by default the size of the smallest class.
+    samples of each class, by default the size of the smallest class. Change it for rare classes.
 oob_score : bool or callable
     Whether to predict every sample by the trees that did not draw it, and to score these
-    predictions by accuracy or by ``oob_score(y_true, y_pred)``. Needs a bootstrap.
+    predictions by accuracy or by ``oob_score(y_true, y_pred)``. Needs a bootstrap. Change it for a
+    score without held-out rows.
 class_weight : dict, list of dict, "balanced", "balanced_subsample" or None
     Factors of the sample weights by class. "balanced" gives all classes the same weight,
     "balanced_subsample" does so in each tree's own sample. For several outputs: "balanced", or
-    a list with a dict for each output, whose factors are multiplied.
+    a list with a dict for each output, whose factors are multiplied. Change it hardly ever: for a
+    rare class, choose a threshold.
 
 Attributes
 ----------
@@ -134,16 +143,18 @@ REGRESSION_PARAMETERS = """
 monotonic_cst : array of int of shape (n_features,), dict or None
     Constraint of each feature, or of features by name: 1 if predictions must not decrease with
     it, -1 if they must not increase, 0 otherwise. Only for one output, and not for categorical
-    features.
+    features. Change it if you know the direction of an effect.
 bootstrap : bool
-    Whether each tree draws its samples with replacement.
+    Whether each tree draws its samples with replacement. Change it if `oob_score` needs it,
+    or to give all samples to each tree.
 oob_score : bool or callable
     Whether to predict every sample by the trees that did not draw it, and to score these
-    predictions by R2 or by ``oob_score(y_true, y_pred)``. Needs a bootstrap.
+    predictions by R2 or by ``oob_score(y_true, y_pred)``. Needs a bootstrap. Change it for a score
+    without held-out rows.
 keep_targets : int or None
     Maximum number of training targets that are stored for each leaf, for `predict_quantiles`;
     None stores none. They take 4 bytes each, and fit needs up to 512 bytes per row to find
-    them.
+    them. Change it if you need quantiles.
 
 Attributes
 ----------

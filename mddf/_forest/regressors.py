@@ -292,7 +292,7 @@ class RandomForestRegressor(BaseForestRegressor):
             default="squared_error"
         Loss by which splits are chosen; with several outputs, its mean. Leaves hold medians for
         "absolute_error", and means otherwise. "poisson" is the deviance of targets that are not
-        negative; "friedman_mse" is the same as "squared_error".
+        negative; "friedman_mse" is the same as "squared_error". Change it for medians or counts.
 
     References
     ----------
@@ -375,7 +375,7 @@ class CompletelyRandomForestRegressor(BaseForestRegressor):
         Loss by which the best of several random thresholds is chosen, and importances are
         computed; with several outputs, its mean. Leaves hold medians for "absolute_error", and
         means otherwise. "poisson" is the deviance of targets that are not negative; "friedman_mse"
-        is the same as "squared_error".
+        is the same as "squared_error". Change it for medians or counts.
 
     References
     ----------

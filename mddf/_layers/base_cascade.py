@@ -46,31 +46,31 @@ from mddf._trees.regions import n_region_columns
 # Descriptions that the cascades share; see `describes_parameters`.
 CASCADE_PARAMETERS = """
 n_layers : int
-    Maximum number of layers.
+    Maximum number of layers. Change it if the cascade still improves at its last layer.
 n_estimators : int
-    Trees of each named forest, on each fold.
+    Trees of each named forest, on each fold. Change it to save time or memory.
 refit : bool
     Keep forests that are grown once on all samples instead of the forests of all folds.
     Coefficients, the next layer, scores and `oof_probabilities_` are still made from the
     folds. With 5 folds, the model has a fifth of the trees, is a quarter as large and predicts
     in about a fifth of the time; a layer takes a quarter longer to grow. With ``cv="oob"``,
-    forests are always grown on all samples.
+    forests are always grown on all samples. Change it if the model must be small.
 calibrate : bool
     Raise the probabilities to the power of `exponent_`, found by out-of-fold log-loss, scale
     them to sum 1, and spread the share `label_smoothing_` of them evenly over the classes, as
     in `DeepForestClassifier`. Predicted classes, coefficients and the choice of layers do not
-    depend on it.
+    depend on it. Change it if you use the probabilities.
 scoring : str, callable or None
     Score of the out-of-fold predictions: "margin-ratio", minus the standard deviation of the
     margins divided by their mean; a scorer of scikit-learn; None for accuracy. A
     callable is called as ``scoring(estimator, X, y)`` with an estimator that has ``predict``
-    and ``predict_proba`` only.
+    and ``predict_proba`` only. Change it if another score matters.
 rules : LayerRules
     Rules that are called after each layer: which rows leave the cascade, weights of the
     samples, columns and numbers of trees of the next layer, and when to stop. See
-    `mddf.rules`.
+    `mddf.rules`. Change it for screening or weights of your own.
 class_weight : dict, "balanced" or None
-    Factors of the sample weights by class.
+    Factors of the sample weights by class. Change it hardly ever: choose a threshold.
 verbose : int
     1 prints a line for each layer, 2 also shows a progress bar.
 

@@ -57,22 +57,24 @@ class MDDFClassifier(BaseCascade):
         weights, seeds, threads, bins and categories from the cascade. Other classifiers get the
         features as numbers, with categories as codes and missing values as NaN. Names and
         parameters are set as in `DeepForestClassifier`: ``lr`` and ``lr__C`` for
-        ``("lr", LogisticRegression())``.
+        ``("lr", LogisticRegression())``. Change it if you have a classifier of your own.
     cv : int, splitter, iterable of (train, test), "oob" or None, default=5
         Folds of the class vectors of the training samples. A number means folds that are drawn
         anew for each layer, stratified as far as the sizes of the classes allow; None means 5.
         With "oob", class vectors come from the trees that did not draw a sample. All named forests
         then draw bootstraps, forests that are passed as objects need ``bootstrap=True``, and a
         fifth of the trees is grown. `TimeOrder` holds out what follows its training samples.
+        Change it to 10 with few rows, to "oob" with many, or if rows are in an order of time.
     rules : MarginRules or LayerRules, default=None
         The hyperparameters of the paper, such as ``MarginRules(strength=1.0, mu=0.05)``, and rules
         that are called after each layer: which rows leave the cascade, weights of the samples,
         columns, trees and depth of the next layer, and when to stop. None means ``MarginRules()``,
-        and `LayerRules` are added to its defaults. See `mddf.rules`.
+        and `LayerRules` are added to its defaults. See `mddf.rules`. Change it to repeat or vary
+        the paper.
     early_stopping : bool, default=True
         Keep the layers up to the best out-of-fold score, and stop after two layers without a
         better score, or without a gain of 0.01 in the margin ratio. The larger mean margin decides
-        between equal scores. False grows and keeps `n_layers`.
+        between equal scores. False grows and keeps `n_layers`. Change it to compare depths.
 
     Attributes
     ----------
