@@ -238,9 +238,11 @@ def _category_cells(source: Source, column: ColumnDescription, form: Format) -> 
     kinds = {type(level) for level in column.levels or ("",)}
     are_numbers = kinds <= {bool, int, float}
     if not are_numbers and kinds != {str}:
+        if source.layout is None:
+            return pd.Categorical(source.cells[column.name].to_pandas())
         raise TableError(
             f"the categories of column {column.name!r} must have been text or numbers in training "
-            f"if {source.path} is to be read, got {min(kind.__name__ for kind in kinds)}"
+            f"if {source.path} is CSV, got {min(kind.__name__ for kind in kinds)}"
         )
     encoded = (texts if are_numbers else _known_texts(texts, column.levels)).dictionary_encode()
     distinct = encoded.dictionary.to_pylist()

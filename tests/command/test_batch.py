@@ -92,6 +92,18 @@ def test_cells_are_what_they_were_in_the_fit(table, tmp_path, name):
     np.testing.assert_array_equal(predicted, model.predict(X))
 
 
+def test_dates_as_categories(table, tmp_path):
+    X = pd.DataFrame({"month": pd.Categorical(table["day"].dt.to_period("M").dt.to_timestamp())})
+    model = RandomForestRegressor(5, random_state=0).fit(X, table["whole"])
+    X.to_parquet(tmp_path / "t.parquet")
+    X.to_csv(tmp_path / "t.csv")
+    predict_file(model, tmp_path / "t.parquet", tmp_path / "out.parquet")
+    predicted = pd.read_parquet(tmp_path / "out.parquet")["predicted"]
+    np.testing.assert_array_equal(predicted, model.predict(X))
+    with pytest.raises(ValueError, match=r"been text or numbers .* CSV, got Timestamp"):
+        predict_file(model, tmp_path / "t.csv", tmp_path / "out.csv")
+
+
 @pytest.mark.parametrize(
     ("column", "cell", "message"),
     [
