@@ -294,14 +294,15 @@ class HistogramCounter {
 
   // The cells of a column of a bundle. Rows with other codes have its usual code.
   MDDF_INLINE static void copy_from_bundle(const InBundle& in, int n_cells,
-                                           const Packed<kWidth>* of_bundle, Packed<kWidth> total,
-                                           Packed<kWidth>* of_column) {
+                                           const Packed<kWidth>* of_bundle,
+                                           const Packed<kWidth>& total, Packed<kWidth>* of_column) {
+    Packed<kWidth> rest = total;
     for (int code = 0; code < n_cells; ++code) {
       if (code == in.usual) continue;
       of_column[code] = of_bundle[in.code_of(code)];
-      total.subtract(of_column[code]);
+      rest.subtract(of_column[code]);
     }
-    of_column[in.usual] = total;
+    of_column[in.usual] = rest;
   }
 
   void fill(const ColumnRange& pass, const LeafRows<kWidth>& of, Sum* histogram) const {
