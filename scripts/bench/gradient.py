@@ -182,7 +182,7 @@ def wall(make, table, _):
 
 def cell(options, measure, set, policy, peer, threads):
     table = table_of(set)
-    own, equal_rounds = partial(ours, policy, table[-1], options.rounds, threads), {}
+    own, equal_rounds = partial(ours, policy, table[-1], options.rounds, n_jobs=threads), {}
     if measure == "threads":
         sides = [partial(wall, partial(own, n_jobs=n), table) for n in (2, 1)]
     else:
