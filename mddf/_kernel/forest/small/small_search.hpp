@@ -15,7 +15,7 @@ class SmallSearch {
   }
   // The decrease of the squared error by a split with this score.
   double gain(double score) const { return weight_of_node_ * score * factor_; }
-  void set_sample(int i, int64_t weight, int64_t part) {
+  void set_sample(int i, double weight, int64_t part) {
     weight_[i] = weight;
     part_[i] = part;
   }
@@ -43,7 +43,8 @@ class SmallSearch {
     }
     if (search(column, sorted, places, 0, 0, best)) best.saw_missing = true;
     uint64_t present = places;
-    int64_t weight = 0, part = 0;
+    double weight = 0;
+    int64_t part = 0;
     while (sorted.last_code(present) == kMissing) {
       const int place = bit_width(present) - 1;
       weight += weight_[sorted.sample[place]];
@@ -70,10 +71,10 @@ class SmallSearch {
       categories[n - 1].part += part_[i];
     }
     for (int g = 0; g < n; ++g)
-      categories[g].mean =
-          static_cast<double>(categories[g].part) / static_cast<double>(categories[g].weight);
+      categories[g].mean = static_cast<double>(categories[g].part) / categories[g].weight;
     std::sort(categories.begin(), categories.begin() + n);
-    int64_t weight = 0, part = 0;
+    double weight = 0;
+    int64_t part = 0;
     for (int g = 0; g + 1 < n; ++g) {
       weight += categories[g].weight;
       part += categories[g].part;
@@ -93,7 +94,8 @@ class SmallSearch {
  private:
   struct Category {
     int code;
-    int64_t weight, part;
+    double weight;
+    int64_t part;
     double mean;
     bool operator<(const Category& other) const {
       return mean != other.mean ? mean < other.mean : code < other.code;
@@ -103,7 +105,7 @@ class SmallSearch {
   // Replaces `best` if a threshold between two of these places is better. `weight` and `part` are
   // sums that are on the left of all thresholds. Returns whether `best` was replaced.
   MDDF_SMALL_TARGET MDDF_INLINE bool search(int32_t column, const SortedColumn& sorted,
-                                            uint64_t places, int64_t weight, int64_t part,
+                                            uint64_t places, double weight, int64_t part,
                                             Split& best) const {
     double score = best.score;
     int code = sorted.code[lowest_bit(places)], threshold = -1, first_right = 0;
@@ -130,7 +132,9 @@ class SmallSearch {
 
   TargetSplit split_;
   double weight_of_node_ = 0, factor_ = 0;
-  std::array<int64_t, kSmall> weight_{}, part_{};  // by sample
+  // By sample. Weights are whole numbers below 2^16, so that their sums are exact.
+  std::array<double, kSmall> weight_{};
+  std::array<int64_t, kSmall> part_{};
 };
 
 }  // namespace mddf::MDDF_SMALL

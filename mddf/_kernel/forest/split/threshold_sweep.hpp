@@ -20,17 +20,17 @@ class TargetSplit {
   TargetSplit(double weight, int64_t part)
       : weight_(weight), mean_(static_cast<double>(part) / weight) {}
 
-  // Raises `best` to the score of a split with these sums on the left. Returns false if the score
-  // is not higher, or the split is not allowed.
-  bool improve(int64_t weight, int64_t part, bool allowed, double& best) const {
-    const double left = static_cast<double>(weight);
+  // Raises `best` to the score of a split with this weight and part on the left. Returns false if
+  // the score is not higher, or the split is not allowed. Few splits reach the division.
+  bool improve(double left, int64_t part, bool allowed, double& best) const {
     const double denominator = left * (weight_ - left);
     const double distance = static_cast<double>(part) - mean_ * left;
     const double squares = distance * distance;
+    if (!(allowed & (squares > best * denominator))) return false;
     const double score = squares / denominator;
-    const bool is_better = allowed & (squares > best * denominator) & (score > best);
-    best = is_better ? score : best;
-    return is_better;
+    if (!(score > best)) return false;
+    best = score;
+    return true;
   }
 
 #ifdef MDDF_AVX2
@@ -120,7 +120,8 @@ class ThresholdSweep {
                   << i;
       for (uint64_t rest = better & ends_of_codes(first); rest; rest &= rest - 1) {
         const int i = first + lowest_bit(rest);
-        if (!split_.improve(weights_[i], parts_[i], true, best.score)) continue;
+        const auto left = static_cast<double>(weights_[i]);
+        if (!split_.improve(left, parts_[i], true, best.score)) continue;
         best.column = column;
         best.categorical = false;
         best.saw_missing = saw_missing;
