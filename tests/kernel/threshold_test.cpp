@@ -4,14 +4,12 @@
 #include <cstdlib>
 #include <random>
 
-#include "forest/small/small_search.hpp"
+#include "forest/small/small_trees.hpp"
 
 using namespace mddf;
 
 #define CHECK(holds) \
   if (!(holds)) std::printf("line %d: %s\n", __LINE__, #holds), std::exit(1)
-
-#ifdef MDDF_AVX2
 
 struct Sample {
   uint8_t code;
@@ -38,7 +36,7 @@ Split plain_search(const std::vector<Sample>& samples) {
         if (!is_left) next = std::min<int>(next, s.code);
       }
       if (!has_code || next > kMissing) continue;
-      if (!split.improve(left_weight, left_part, true, best.score)) continue;
+      if (!split.improve(static_cast<double>(left_weight), left_part, true, best.score)) continue;
       best.column = 0;
       best.threshold = threshold;
       best.first_right = next;
@@ -54,7 +52,25 @@ void check_equal(const Split& got, const Split& expected) {
   CHECK(got.saw_missing == expected.saw_missing && got.missing_left == expected.missing_left);
 }
 
-MDDF_TARGET_AVX2 void test_against_plain_search() {
+#ifdef MDDF_AVX2
+MDDF_TARGET_AVX2 void check_sweep(std::vector<Sample> samples, const Split& expected) {
+  std::stable_sort(samples.begin(), samples.end(),
+                   [](const Sample& a, const Sample& b) { return a.code < b.code; });
+  int64_t weight = 0, part = 0;
+  for (const Sample& s : samples) weight += s.weight, part += s.part;
+  ThresholdSweep<256> sweep;
+  sweep.begin(weight, part);
+  sweep.take_places([&](auto add) {
+    for (const Sample& s : samples) add(s.code, s.weight, s.part);
+  });
+  Split swept;
+  CHECK(sweep.try_thresholds(0, swept) == (expected.column == 0));
+  check_equal(swept, expected);
+}
+#endif
+
+template <class SmallSearch, class SortedColumn>
+void test_against_plain_search() {
   std::mt19937_64 random(0);
   for (int round = 0; round < 2000; ++round) {
     const int n = 2 + static_cast<int>(random() % 63);
@@ -69,7 +85,7 @@ MDDF_TARGET_AVX2 void test_against_plain_search() {
       samples[i] = {static_cast<uint8_t>(code), 1 + static_cast<int64_t>(random() % 3),
                     static_cast<int64_t>(random() >> (round % 3 ? 8 : 62))};
       codes[i] = samples[i].code;
-      small.set_sample(i, samples[i].weight, samples[i].part);
+      small.set_sample(i, static_cast<double>(samples[i].weight), samples[i].part);
       weight += samples[i].weight;
       part += samples[i].part;
     }
@@ -81,24 +97,15 @@ MDDF_TARGET_AVX2 void test_against_plain_search() {
     Split got;
     CHECK(small.try_thresholds(0, sorted, sorted.places(all), got) == (expected.column == 0));
     check_equal(got, expected);
-
-    std::stable_sort(samples.begin(), samples.end(),
-                     [](const Sample& a, const Sample& b) { return a.code < b.code; });
-    ThresholdSweep<256> sweep;
-    sweep.begin(weight, part);
-    sweep.take_places([&](auto add) {
-      for (const Sample& s : samples) add(s.code, s.weight, s.part);
-    });
-    Split swept;
-    CHECK(sweep.try_thresholds(0, swept) == (expected.column == 0));
-    check_equal(swept, expected);
+#ifdef MDDF_AVX2
+    if (simd::supported()) check_sweep(samples, expected);
+#endif
   }
 }
 
 int main() {
-  if (simd::supported()) test_against_plain_search();
-}
-
-#else
-int main() {}
+#ifdef MDDF_AVX2
+  if (simd::supported()) test_against_plain_search<avx2::SmallSearch, avx2::SortedColumn>();
 #endif
+  test_against_plain_search<plain::SmallSearch, plain::SortedColumn>();
+}
