@@ -129,7 +129,7 @@ def _kind_of_folds(options: argparse.Namespace) -> str:
 
 def _summary(results: pd.DataFrame, main_score: str) -> str:
     """Means and standard deviations over folds, the best model first."""
-    by_model = results.groupby("model", sort=False)
+    by_model = results.drop(columns="fold").groupby("model", sort=False)
     means = by_model.mean().sort_values(main_score)
     deviations = by_model.std().loc[means.index]
     summary = means.map("{:.4g}".format) + deviations.map(" ± {:.2g}".format)
@@ -278,14 +278,16 @@ def _cross_validate(
     """
     results = []
     failures: dict[str, str] = {}
-    for name, (train, test) in tqdm(
-        [(name, fold) for fold in folds for name in models], desc="fits", leave=False
+    for name, number in tqdm(
+        [(name, number) for number in range(len(folds)) for name in models],
+        desc="fits",
+        leave=False,
     ):
         if name in failures:
             continue
         try:
-            result = _fit_and_score(models[name], X, y, train, test, dependence)
-            results.append({"model": name, **result})
+            result = _fit_and_score(models[name], X, y, folds[number], dependence)
+            results.append({"model": name, "fold": number, **result})
         except InvalidParameterError:  # from --set
             raise
         except Exception as error:  # of this model alone, such as too few rows for its folds
@@ -300,10 +302,10 @@ def _fit_and_score(
     model: BaseEstimator,
     X: pd.DataFrame,
     y: np.ndarray,
-    train: np.ndarray,
-    test: np.ndarray,
+    fold: Fold,
     dependence: DependentRows,
 ) -> dict[str, float]:
+    train, test = fold
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # unknown categories and the like, in every fold
         start = time.perf_counter()

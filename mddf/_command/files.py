@@ -182,7 +182,10 @@ def read_model(path: Path) -> StoredModel:
     except (OSError, ImportError, model_file.ModelFileError) as error:
         raise SystemExit(str(error)) from None
     if not notes:
-        raise SystemExit(f"{path} must be a model of `mddf fit`, got a file of mddf.save")
+        raise SystemExit(
+            f"{path} must be a model of `mddf fit`, got a file of mddf.save: to predict "
+            "tables with it, use mddf.batch.predict_file in Python"
+        )
     try:
         decision = notes["decision"]
         return StoredModel(

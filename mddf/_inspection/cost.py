@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeAlias
@@ -16,6 +17,7 @@ from sklearn.base import BaseEstimator
 from mddf._base.thread_limits import one_thread
 from mddf._binning.binner import Binner
 from mddf._gradient.trees import BoostedTrees
+from mddf._input.date_columns import dates_of_fit
 from mddf._inspection.stages import fitted_stages, predict_numbers, prediction_method
 from mddf._trees.arrays import TreeBlock
 
@@ -172,7 +174,9 @@ def _as_passed(model: BaseEstimator, row: np.ndarray) -> np.ndarray | pandas.Dat
     if names is None or importlib.util.find_spec("pandas") is None:
         return row
     pandas = importlib.import_module("pandas")
-    cells: dict[str, object] = dict(zip(names, row[0].tolist(), strict=True))
+    # Numbers after those of the names are further parts of dates.
+    cells: dict[str, object] = dict(zip(names, row[0].tolist(), strict=False))
+    cells |= dict.fromkeys(dates_of_fit(model), datetime(2024, 3, 31, 12, 30))
     for column, encoder in binner.encoders_.items():
         cells[names[column]] = encoder.categories[0] if len(encoder.categories) else None
     return pandas.DataFrame({name: [cell] for name, cell in cells.items()})

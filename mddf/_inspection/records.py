@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib import import_module
-from math import isinf
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -105,7 +105,7 @@ def _cells(column: ColumnDescription, rows: Sequence[Mapping[str, Any]]) -> Any:
             continue
         try:
             cells[number] = read(cell, column)
-        except (ValueError, TypeError, OverflowError) as error:
+        except (ValueError, TypeError) as error:
             raise ValueError(
                 f"row {number}: {column.name!r} must be {error}, got {short(cell)}"
             ) from None
@@ -123,7 +123,9 @@ def _cells(column: ColumnDescription, rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def _number(cell: Any, column: ColumnDescription) -> float:
-    if isinstance(cell, bool) or not isinstance(cell, int | float) or isinf(cell):
+    if isinstance(cell, bool) or not isinstance(cell, int | float):
+        raise ValueError("a finite number")
+    if abs(cell) > sys.float_info.max:
         raise ValueError("a finite number")
     return float(cell)
 
@@ -143,6 +145,11 @@ def _date(cell: Any, column: ColumnDescription) -> datetime:
 
 def _category(cell: Any, column: ColumnDescription) -> Any:
     kinds = {type(level) for level in column.levels or ("",)}
+    if type(cell) is str:
+        try:
+            cell.encode()
+        except UnicodeEncodeError:  # JSON can hold halves of surrogate pairs
+            raise ValueError("a text that UTF-8 can encode") from None
     if type(cell) in kinds or (type(cell) is int and float in kinds):
         return cell
     names = sorted(kind.__name__ for kind in kinds)

@@ -15,6 +15,7 @@ from mddf._base.elementary import log
 from mddf._base.messages import short
 from mddf._quality.columns import (
     DataColumn,
+    Kind,
     names_of_columns,
     read_column,
     read_columns,
@@ -44,6 +45,7 @@ _MAX_LEVELS = 10_000
 _MIN_EXPECTED = 10
 # With two bins, the binomial test of one bin is the better one: it is not approximate.
 _MIN_BINS = 3
+_CELLS_OF_KIND = {"number": "numbers", "date": "dates", "category": "text or categories"}
 _VERDICTS = ("stable", "some drift", "drift")
 
 
@@ -136,7 +138,7 @@ class _ColumnReference:
 
     `limits` are the upper limits of the bins of numbers, None for categories; there is a bin above
     the last one. `levels` are the categories by bin, None if there are too many: bins are then
-    groups by a hash.
+    groups by a hash. `kind` is None in summaries of earlier versions, which do not tell it.
     """
 
     name: str
@@ -145,6 +147,7 @@ class _ColumnReference:
     n_missing: int = 0
     limits: tuple[float, ...] | None = None
     levels: tuple[str, ...] | None = None
+    kind: Kind | None = None
 
     @classmethod
     def from_column(cls, column: DataColumn) -> _ColumnReference:
@@ -163,6 +166,7 @@ class _ColumnReference:
             counts.n_missing,
             reference.limits,
             reference.levels,
+            column.kind,
         )
 
     @classmethod
@@ -209,6 +213,7 @@ class _ColumnReference:
 
     def compare(self, column: DataColumn, n_columns: int) -> ColumnDrift:
         """Compare a column of later rows, one of `n_columns`."""
+        self._check_dates(column)
         training = _Counts(np.array(self.counts, int), 0, self.n_infinite, self.n_missing)
         unknown = float("nan")
         if self.levels is None:
@@ -239,6 +244,20 @@ class _ColumnReference:
             unknown=unknown,
             infinite=float(later.n_infinite / n_rows),
         )
+
+    def _check_dates(self, column: DataColumn) -> None:
+        """Refuse dates in the place of other cells, and other cells in the place of dates.
+
+        Numbers in the place of categories are compared, and columns without values fit any kind.
+        """
+        has_values = any(self.counts) and column.n_present
+        if self.kind is None or self.kind == column.kind or not has_values:
+            return
+        if "date" in (self.kind, column.kind):
+            raise ValueError(
+                f"X must hold {_CELLS_OF_KIND[self.kind]} in column {self.name!r}, as in the "
+                f"training rows; got {_CELLS_OF_KIND[column.kind]}"
+            )
 
     def _present_texts(self, column: DataColumn) -> list[str]:
         texts = self._texts(column)
@@ -420,7 +439,7 @@ class DriftReference:
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_columns)
-            Data frames may have further columns.
+            Data frames may have further columns. Columns of dates must hold dates, as in training.
 
         Returns
         -------

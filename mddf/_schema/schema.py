@@ -182,9 +182,9 @@ def first_true(mask: pa.Array) -> int | None:
     return None if row < 0 else row
 
 
-def _no_number(source: Source, name: str, row: int) -> TableError:
+def _no_number(source: Source, name: str, row: int, expected: str = "numbers") -> TableError:
     return TableError(
-        f"{source.place(row)}: column {name!r} must hold numbers, got "
+        f"{source.place(row)}: column {name!r} must hold {expected}, got "
         f"{source.cells[name][row].as_py()!r}",
         "declare missing cells by --missing, and marks in numbers by --decimal and --thousands",
     )
@@ -198,7 +198,8 @@ def _number_cells(source: Source, column: ColumnDescription, form: Format) -> np
     numbers, is_wrong = cells.as_numbers(values, form, allow_booleans=allow_booleans)
     row = first_true(is_wrong)
     if row is not None:
-        raise _no_number(source, column.name, row)
+        expected = "true or false" if column.kind == "boolean" else "numbers"
+        raise _no_number(source, column.name, row, expected)
     if form.missing and cells.is_text(values):
         # A cell may be "-999.0" where the mark is "-999".
         numbers = cells.without_missing(numbers, form)

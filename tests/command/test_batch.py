@@ -108,6 +108,7 @@ def test_dates_as_categories(table, tmp_path):
     ("column", "cell", "message"),
     [
         ("x", "1,5", "t.csv, line 280: column 'x' must hold numbers, got '1,5'$"),
+        ("member", "no", "t.csv, line 280: column 'member' must hold true or false, got 'no'$"),
         ("x", "inf", "t.csv, line 280: column 'x' must be finite, got inf$"),
         ("day", "25/4/2024", "line 280: column 'day' must hold dates, the month first, got '25/4"),
         ("day", "soon", "t.csv, line 280: column 'day' must hold dates, got 'soon'$"),
@@ -121,7 +122,7 @@ def test_dates_as_categories(table, tmp_path):
 @pytest.mark.usefixtures("small_blocks")
 def test_a_bad_cell_in_a_late_block(table, tmp_path, monkeypatch, column, cell, message):
     monkeypatch.chdir(tmp_path)
-    X = table[FEATURES].assign(whole=pd.Categorical(table["whole"]))
+    X = table[FEATURES].assign(whole=pd.Categorical(table["whole"]), member=table["whole"] > 4)
     model = RandomForestRegressor(5, random_state=0).fit(X, table["whole"])
     cells = X.astype(object)
     cells.loc[278, column] = cell

@@ -17,6 +17,7 @@ import mddf
 from mddf import (
     DeepForestClassifier,
     GradientBoostingRegressor,
+    RandomForestClassifier,
     __version__,
 )
 
@@ -149,6 +150,8 @@ def test_comparison(folder, capsys, monkeypatch):
     assert "mean ± deviation over 2 folds, seed 0" in output
     result = pd.read_csv("folds.csv")
     assert result.groupby("model").size().tolist() == [2] * 6
+    assert result["fold"].tolist() == [0] * 6 + [1] * 6
+    assert "fold " not in output.splitlines()[1]
     assert result["accuracy"].min() > 0.6
     for name in result["model"]:
         assert name in output
@@ -254,11 +257,13 @@ def test_other_estimators(folder, capsys):
         (["predict", "wine.csv", "wine.csv"], "model must end in .mddf"),
         (["predict", "no.mddf", "wine.csv"], "must be an existing file, got no.mddf"),
         (["predict", "bad.mddf", "wine.csv"], "must be a file of mddf.save, got another kind"),
+        (["predict", "saved.mddf", "wine.csv"], "of mddf.save: .* use mddf.batch.predict_file"),
         (["explain", "bad.mddf", "wine.csv", "--rows", 0], "--rows must be at least 1, got 0"),
     ],
 )
 def test_errors_of_the_user_take_one_line(folder, arguments, message):
     (folder / "bad.mddf").write_text("x")
+    mddf.save(RandomForestClassifier(1).fit([[0], [1]], [0, 1]), folder / "saved.mddf")
     before = sorted(folder.iterdir())
     with pytest.raises(SystemExit, match=message) as ended:
         run(*arguments)

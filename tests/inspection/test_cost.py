@@ -2,13 +2,20 @@
 
 import pickle
 
+import numpy as np
 import pytest
 from made_models import TABLES, labels_of, number_table
 from mddf.baselines import AdaBoostClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from mddf import DeepForestClassifier, MDDFClassifier, RandomForestClassifier, cost
+from mddf import (
+    DeepForestClassifier,
+    GradientBoostingClassifier,
+    MDDFClassifier,
+    RandomForestClassifier,
+    cost,
+)
 from mddf.explain import tree_arrays
 
 
@@ -58,6 +65,21 @@ def test_boosted_members_have_trees():
     assert model_cost.n_trees == forests + sum(sum(folds.rounds) for folds in boosted)
     alone = cost(DeepForestClassifier(members=["boosted"], random_state=0).fit(X, labels_of(X)))
     assert alone.n_nodes > alone.n_trees > 0
+
+
+def test_dates():
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame(
+        {
+            "listed": pd.date_range("2024-01-01", periods=60, freq="7h"),
+            "kind": pd.Categorical(["a", "b", None] * 20),
+            "sold": pd.date_range("2024-02-01", periods=60, tz="UTC"),
+            "paid": [True, False] * 30,
+        }
+    )
+    X = X.sample(frac=1, random_state=0)
+    for model in (RandomForestClassifier(2), GradientBoostingClassifier(max_iter=2)):
+        assert cost(model.fit(X, np.arange(60) % 4 > 1)).microseconds_per_call > 0
 
 
 def test_refusals():

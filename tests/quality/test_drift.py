@@ -155,6 +155,29 @@ def test_changed_types_are_drift():
     assert drift(X.assign(age=np.nan), X).drifted == ["age"]
 
 
+def test_dates_and_other_cells_are_not_compared():
+    X = table(100)
+    texts = X.assign(day=X["day"].dt.strftime("%Y-%m-%d"))
+    texts.loc[0, "day"] = None
+    reference = DriftReference.from_json(DriftReference.from_table(X).to_json())
+    with pytest.raises(
+        ValueError, match=r"hold dates in column 'day', .*; got text or categories"
+    ):
+        reference.compare(texts)
+    with pytest.raises(ValueError, match=r"must hold dates in column 'day', .*; got numbers"):
+        reference.compare(X.assign(day=5))
+    with pytest.raises(
+        ValueError, match=r"hold text or categories in column 'day', .*; got dates"
+    ):
+        drift(texts, X)
+    with pytest.raises(ValueError, match=r"must hold numbers in column 'age', .*; got dates"):
+        reference.compare(X.assign(age=X["day"]))
+    for empty in (None, np.nan, pd.NaT):
+        missing = X.assign(day=empty)
+        assert reference.compare(missing).drifted == drift(missing, X).drifted == ["day"]
+        assert drift(missing, texts).drifted == ["day"]
+
+
 def test_numbers_in_the_place_of_categories_keep_all_digits():
     """Text or categories in training, numbers later; seven digits and more are not rounded."""
     for numbers in [[1234560, 7654321], [0.5, 1234567.5], [10**15, 3]]:
