@@ -77,7 +77,7 @@ def _lines_of_card(stored: files.StoredModel, path: Path, purpose: str) -> Itera
     yield from ("", *_table(facts["columns"]))
     yield from ("", "## Scores", "")
     yield (
-        f"Of a model that was fitted to {facts['n_train']} rows, on {facts['held_out']}. "
+        f"Of a model that was fitted to {facts['training_sizes']} rows, on {facts['held_out']}. "
         f"Intervals are bootstrap intervals, which draw {facts['drawn_units']}."
     )
     yield from ("", *_table(facts["scores"]))
@@ -85,7 +85,7 @@ def _lines_of_card(stored: files.StoredModel, path: Path, purpose: str) -> Itera
         yield ""
         yield (
             f"At a threshold of {facts['threshold']:.4g} for the probability of "
-            f"{_escaped(facts['positive'])}, F1 is best."
+            f"{_escaped(facts['positive'])}, F1 is best on {facts['source_of_threshold']}."
         )
     yield from ("", "## Checks of the data", "")
     yield from _table(facts["findings"]) if facts["findings"] else ["Nothing was found."]
@@ -126,7 +126,7 @@ def _methods(stored: files.StoredModel) -> Iterator[str]:
     )
     yield (
         f"Performance was estimated on {facts['held_out']}, by models that were fitted to "
-        f"{facts['n_train']} observations each, with 95 % bootstrap intervals that draw "
+        f"{facts['training_sizes']} observations each, with 95 % bootstrap intervals that draw "
         f"{facts['drawn_units']}:"
     )
     scores = (
@@ -136,6 +136,11 @@ def _methods(stored: files.StoredModel) -> Iterator[str]:
         if row["model"] is not None and row["without features"] is not None
     )
     yield "; ".join(scores) + "."
+    if facts["threshold"] is not None:
+        yield (
+            f"The threshold of {facts['positive']}, {facts['threshold']:.3g}, has the best F1 on "
+            f"{facts['source_of_threshold']}."
+        )
     yield "The final model was fitted to all observations with the same settings."
 
 

@@ -215,6 +215,7 @@ def _fit_and_evaluate(
         time_name=dependence.time_name if options.test is None else None,
     )
     train, test = splits[0]
+    sizes = sorted({len(train.y) for train, _ in splits})
     decision, source_of_threshold = _choose_decision(options, models[0], train, held_out)
     fit = report.EvaluatedFit(
         table_name=options.table.name,
@@ -225,6 +226,7 @@ def _fit_and_evaluate(
         model=models[0],
         train=train,
         test=test,
+        training_sizes=f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else str(sizes[0]),
         held_out=held_out,
         decision=decision,
         source_of_threshold=source_of_threshold,

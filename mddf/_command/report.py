@@ -95,6 +95,7 @@ class EvaluatedFit:
     model: BaseEstimator
     train: LabelledRows
     test: LabelledRows
+    training_sizes: str  # number of training rows, or the least and the largest of the folds
     held_out: ScoredRows
     decision: scores.Decision | None
     source_of_threshold: str
@@ -167,12 +168,13 @@ def facts(fit: EvaluatedFit) -> dict[str, Any]:
         "versions": _versions(),
         "settings": fit.settings,
         "n_rows": len(fit.X),
-        "n_train": len(fit.train.y),
+        "training_sizes": fit.training_sizes,
         "held_out": fit.held_out.description,
         "drawn_units": fit.held_out.drawn_units,
         "classes": [] if fit.classes is None else [str(label) for label in fit.classes],
         "positive": "" if fit.decision is None else str(fit.positive),
         "threshold": None if fit.decision is None else fit.decision.threshold,
+        "source_of_threshold": fit.source_of_threshold,
         "scores": [_without_nan(row) for row in fit.score_rows],
         "columns": _column_rows(fit),
         "findings": fit.findings[:_MAX_COLUMNS].to_dicts(),
