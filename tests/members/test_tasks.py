@@ -69,7 +69,7 @@ def test_several_outputs_are_judged_by_the_means_of_theirs(widths, weighted):
         np.testing.assert_allclose(task.losses(task.sharpened(of_one, 1.7)), losses(of_one, 1.7))
         tried = [mean(losses(of_one, exponent)) for exponent in np.geomspace(0.25, 10, 200)]
         assert mean(task.calibrated_losses(of_one)) <= min(tried) + 1e-4
-        calibrated = task.calibration(of_one)(of_one)
+        calibrated = task.fit_calibration(of_one)(of_one)
         ends = np.cumsum(widths)[:-1]
         for part in np.split(calibrated, ends, axis=1):
             np.testing.assert_allclose(part.sum(axis=1), 1)
