@@ -41,7 +41,12 @@ from mddf._gradient.losses import (
 )
 from mddf._gradient.options import NEWTON, scores_by_loss
 from mddf._gradient.regressor import GradientBoostingRegressor
-from mddf._gradient.target_statistics import FEWEST_LEVELS, AllRows, GroupStatistics
+from mddf._gradient.target_statistics import (
+    FEWEST_LEVELS,
+    AllRows,
+    GroupEncoder,
+    GroupStatistics,
+)
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._resampling.sampling import hashes_with
 from mddf._targets.target_validation import (
@@ -71,11 +76,8 @@ class ShardsOfRows(AllRows):
     def gathered(self, values: np.ndarray) -> np.ndarray:
         return self.communicator.gather_array(values)
 
-    def by_group(
-        self,
-        n_groups: int,
-        keys_of: Callable[[int], np.ndarray],
-        work: Callable[[int, np.ndarray], tuple[np.ndarray, GroupStatistics]],
+    def encoded_groups(
+        self, n_groups: int, keys_of: Callable[[int], np.ndarray], encode: GroupEncoder
     ) -> Iterator[tuple[np.ndarray, GroupStatistics]]:
         size = self.communicator.size
         for first in range(0, n_groups, size):
@@ -83,12 +85,12 @@ class ShardsOfRows(AllRows):
             keys = [keys_of(group) for group in groups]
             keys += [np.zeros(0, np.int64)] * (size - len(keys))
             shards = self.communicator.distribute(keys)
-            found: list[Any] = [None] * size
+            encoded: list[Any] = [None] * size  # codes for each process, and the statistics
             if self.communicator.rank < len(groups):
-                codes, statistics = work(groups[self.communicator.rank], np.concatenate(shards))
+                codes, statistics = encode(groups[self.communicator.rank], np.concatenate(shards))
                 ends = np.cumsum([len(shard) for shard in shards])
-                found = [(part, statistics) for part in np.split(codes, ends[:-1], axis=1)]
-            yield from self.communicator.distribute(found)[: len(groups)]
+                encoded = [(part, statistics) for part in np.split(codes, ends[:-1], axis=1)]
+            yield from self.communicator.distribute(encoded)[: len(groups)]
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,9 @@ class Forest(TableEstimator, Generic[TargetT]):
             check_lengths(X, y=y)
             weights = check_weights(sample_weight, table.shape[0])
             target = self._read_target(y, weights)
-            group_numbers = None if groups is None else check_groups(groups, target.key)[1]
+            group_numbers = None
+            if groups is not None:
+                _, group_numbers = check_groups(groups, target.key)
             # 2. Bin the table. A warm start keeps the bins of the first fit.
             if continues:
                 binner = self._binner

@@ -120,6 +120,10 @@ class GroupStatistics:
     bins: Bins
 
 
+# Makes codes of all rows and statistics of a group of columns, from its number and the rows' keys.
+GroupEncoder = Callable[[int, np.ndarray], tuple[np.ndarray, GroupStatistics]]
+
+
 class AllRows:
     """Training rows that are all in this process."""
 
@@ -128,21 +132,19 @@ class AllRows:
         return values
 
     def n_different(self, values: np.ndarray) -> int:
+        """Number of different values among the rows of all processes."""
         return len(np.unique(self.gathered(np.unique(values))))
 
-    def by_group(
-        self,
-        n_groups: int,
-        keys_of: Callable[[int], np.ndarray],
-        work: Callable[[int, np.ndarray], tuple[np.ndarray, GroupStatistics]],
+    def encoded_groups(
+        self, n_groups: int, keys_of: Callable[[int], np.ndarray], encode: GroupEncoder
     ) -> Iterator[tuple[np.ndarray, GroupStatistics]]:
-        """Call work(group, keys) with the keys of all rows for each group of columns.
+        """Encode each group of columns by the keys of all rows.
 
         Yields the codes of the rows of this process, of shape (n_orders, n_rows, n_outputs), and
         the statistics.
         """
         for group in range(n_groups):
-            yield work(group, keys_of(group))
+            yield encode(group, keys_of(group))
 
 
 @register_serializable("target statistics")
@@ -336,7 +338,9 @@ class Encoding:
             codes = apply_bins(train_means, bins)
             return codes.reshape(len(seeds), -1, n_outputs), statistics
 
-        encoded = division.by_group(len(groups), lambda place: levels.keys(groups[place]), encode)
+        encoded = division.encoded_groups(
+            len(groups), lambda place: levels.keys(groups[place]), encode
+        )
         codes, statistics = zip(*encoded, strict=True)
         if before is None:
             before = TargetStatistics(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from statistics import median
 from time import perf_counter
@@ -143,6 +143,9 @@ def _parts(value: object, visited: set[int]) -> Iterator[_Part]:
     elif isinstance(value, list | tuple):
         for item in value:
             yield from _parts(item, visited)
+    elif is_dataclass(value):  # without the properties that it caches
+        for field in fields(value):
+            yield from _parts(getattr(value, field.name), visited)
     elif hasattr(value, "__dict__"):
         yield from _parts(vars(value), visited)
 
@@ -174,7 +177,7 @@ def _as_passed(model: BaseEstimator, row: np.ndarray) -> np.ndarray | pandas.Dat
     if names is None or importlib.util.find_spec("pandas") is None:
         return row
     pandas = importlib.import_module("pandas")
-    # Numbers after those of the names are further parts of dates.
+    # The row ends with the further parts of dates, which have no names.
     cells: dict[str, object] = dict(zip(names, row[0].tolist(), strict=False))
     cells |= dict.fromkeys(dates_of_fit(model), datetime(2024, 3, 31, 12, 30))
     for column, encoder in binner.encoders_.items():

@@ -123,9 +123,8 @@ def _cells(column: ColumnDescription, rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def _number(cell: Any, column: ColumnDescription) -> float:
-    if isinstance(cell, bool) or not isinstance(cell, int | float):
-        raise ValueError("a finite number")
-    if abs(cell) > sys.float_info.max:
+    is_number = isinstance(cell, int | float) and not isinstance(cell, bool)
+    if not is_number or abs(cell) > sys.float_info.max:
         raise ValueError("a finite number")
     return float(cell)
 

@@ -7,7 +7,7 @@ Where to find it:
   `cascade.grow_cascade`.
 - `member_parsing` makes a member from the user's argument, and `member` trains it.
 - A deep forest accepts a later layer in `later_layers.try_later_layer`. A cascade keeps layers by
-  `stopping`.
+  `cascade_stopping`.
 - The weights of members are chosen in `tasks` (`member_weights`) and `blending`; the coefficients
   of a cascade's layers and the weights of its samples in `margin_rules`.
 """

@@ -73,9 +73,7 @@ def choose_forest_options(
     """
     if trainer.n_samples < _MIN_ROWS:
         return options[0]
-    losses = []
-    for trial in options:
-        losses.append(_trial_losses(member.with_parameters(**trial), trainer))
+    losses = [_trial_losses(member.with_parameters(**trial), trainer) for trial in options]
     best, candidates = _choose(options, losses, trainer.task.weight)
     n_folds = 0 if trainer.uses_out_of_bag else len(trainer.folds)
     n_rows = len(trainer.evaluated_rows)

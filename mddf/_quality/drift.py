@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 from zlib import crc32
 
@@ -138,35 +138,32 @@ class _ColumnReference:
 
     `limits` are the upper limits of the bins of numbers, None for categories; there is a bin above
     the last one. `levels` are the categories by bin, None if there are too many: bins are then
-    groups by a hash. `kind` is None in summaries of earlier versions, which do not tell it.
+    groups by a hash.
     """
 
     name: str
-    counts: tuple[int, ...]
+    kind: Kind
+    counts: tuple[int, ...] = ()
     n_infinite: int = 0
     n_missing: int = 0
     limits: tuple[float, ...] | None = None
     levels: tuple[str, ...] | None = None
-    kind: Kind | None = None
 
     @classmethod
     def from_column(cls, column: DataColumn) -> _ColumnReference:
         if column.numbers is not None:
             finite = column.numbers[np.isfinite(column.numbers)]
-            reference = cls(column.name, (), limits=_limits_of_bins(finite))
+            reference = cls(column.name, column.kind, limits=_limits_of_bins(finite))
         else:
             texts = tuple(sorted(map(str, column.levels)))
             levels = texts if len(texts) <= _MAX_LEVELS else None
-            reference = cls(column.name, (), levels=levels)
+            reference = cls(column.name, column.kind, levels=levels)
         counts = reference._count(column, reference.levels or ())
-        return cls(
-            column.name,
-            tuple(counts.bins.tolist()),
-            counts.n_infinite,
-            counts.n_missing,
-            reference.limits,
-            reference.levels,
-            column.kind,
+        return replace(
+            reference,
+            counts=tuple(counts.bins.tolist()),
+            n_infinite=counts.n_infinite,
+            n_missing=counts.n_missing,
         )
 
     @classmethod
@@ -251,9 +248,7 @@ class _ColumnReference:
         Numbers in the place of categories are compared, and columns without values fit any kind.
         """
         has_values = any(self.counts) and column.n_present
-        if self.kind is None or self.kind == column.kind or not has_values:
-            return
-        if "date" in (self.kind, column.kind):
+        if has_values and self.kind != column.kind and "date" in (self.kind, column.kind):
             raise ValueError(
                 f"X must hold {_CELLS_OF_KIND[self.kind]} in column {self.name!r}, as in the "
                 f"training rows; got {_CELLS_OF_KIND[column.kind]}"

@@ -135,7 +135,8 @@ def is_splitter(cv: object) -> bool:
 
 def group_numbers(groups: npt.ArrayLike, labels: np.ndarray, cv: object) -> np.ndarray:
     """Convert groups to numbers from 0 on; ValueError if they are invalid or `cv` ignores them."""
-    return _groups_for_cv(groups, labels, cv)[1]
+    _, numbers = _groups_for_cv(groups, labels, cv)
+    return numbers
 
 
 def _groups_for_cv(

@@ -137,7 +137,9 @@ class TimeOrder(BaseCrossValidator):
             raise ValueError(f"n_splits must be 2 or more, got {short(self.n_splits)}")
         times, has_dates = self._times(X)
         gap = self._gap_in_units(has_dates=has_dates)
-        group_of_row = None if groups is None else check_groups(groups, times)[1]
+        group_of_row = None
+        if groups is not None:
+            _, group_of_row = check_groups(groups, times)
         starts = block_starts(times, self.n_splits)
         ends = [*starts[1:], np.inf]
         for start, end in zip(starts, ends, strict=True):

@@ -30,6 +30,7 @@ from time import perf_counter
 
 import numpy as np
 from sklearn.metrics import log_loss, root_mean_squared_error
+from sklearn.preprocessing import OneHotEncoder
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -51,7 +52,10 @@ TABLES = {
     "many classes": (14_000, 16, 26),
     "huge": (180_000, 50, 0),
     "million": (1_000_000, 28, 0),
+    "one-hot": (80_000, 1000, 0),  # sparse; scikit-learn's boosting takes no such table
 }
+# Levels of each category of the sparse table, each with a column.
+N_LEVELS = 50
 # Most rows for predictions. Some libraries take longer to predict 10^6 rows than to fit.
 MOST_PREDICTED = 100_000
 # Learning rate of all libraries; not tuned.
@@ -68,11 +72,21 @@ def made(n_rows, n_columns, n_classes):
     return X, y
 
 
+def one_hot(n_rows, n_columns):
+    """A sparse table with a column for each level of its categories, and a target."""
+    rng = np.random.default_rng(0)
+    n_categories = n_columns // N_LEVELS
+    codes = rng.integers(0, N_LEVELS, (n_rows + min(n_rows, MOST_PREDICTED), n_categories))
+    effects = rng.normal(size=(n_categories, N_LEVELS))
+    y = effects[np.arange(n_categories), codes].sum(axis=1) + rng.normal(size=len(codes))
+    return OneHotEncoder().fit_transform(codes), y
+
+
 def table_of(name):
     """Return training and test rows, and the number of classes."""
     if name in TABLES:
-        n_rows, _, classes = TABLES[name]
-        X, y = made(*TABLES[name])
+        n_rows, n_columns, classes = TABLES[name]
+        X, y = one_hot(n_rows, n_columns) if name == "one-hot" else made(*TABLES[name])
         return X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:], classes
     dataset = load(name)
     y = np.unique(dataset.y, return_inverse=True)[1]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from made_models import TABLES, labels_of, number_table
 from mddf.baselines import AdaBoostClassifier
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
@@ -17,6 +18,7 @@ from mddf import (
     cost,
 )
 from mddf.explain import tree_arrays
+from mddf.rules import MarginRules, mean_regions
 
 
 @pytest.mark.parametrize("kind", TABLES)
@@ -65,6 +67,16 @@ def test_boosted_members_have_trees():
     assert model_cost.n_trees == forests + sum(sum(folds.rounds) for folds in boosted)
     alone = cost(DeepForestClassifier(members=["boosted"], random_state=0).fit(X, labels_of(X)))
     assert alone.n_nodes > alone.n_trees > 0
+
+
+def test_a_prediction_does_not_change_the_size():
+    X, y = load_iris(return_X_y=True)
+    rules = MarginRules(augmentation=mean_regions)
+    model = MDDFClassifier(2, n_estimators=3, early_stopping=False, rules=rules, random_state=0)
+    before = cost(model.set_params(refit=False).fit(X, y))
+    model.predict(X)
+    after = cost(model)
+    assert (after.n_bytes, after.n_trees) == (before.n_bytes, before.n_trees)
 
 
 def test_dates():

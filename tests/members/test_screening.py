@@ -12,6 +12,7 @@ from mddf import DeepForestClassifier, DeepForestRegressor
 @pytest.mark.parametrize(
     ("Model", "shape", "n_classes", "seconds"),
     [
+        (DeepForestClassifier, (60, 3000), 2, 2),
         (DeepForestClassifier, (100, 5000), 2, 3),
         (DeepForestClassifier, (80, 2000), 10, 6),
         (DeepForestRegressor, (60, 300), None, 6),
@@ -27,9 +28,7 @@ def test_wide_tables_take_seconds(Model, shape, n_classes, seconds):
         y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
     start = time.process_time()
     Model(random_state=0).fit(X, y)
-    assert (
-        time.process_time() - start < 10 * seconds
-    )  # a busy machine counts up to four times as much
+    assert time.process_time() - start < 3 * seconds  # a busy machine counts more
 
 
 def test_regression_forests_use_columns_chosen_on_their_rows():
