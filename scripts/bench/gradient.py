@@ -208,7 +208,7 @@ def cell(options, measure, set, policy, peer, threads):
             equal_rounds = {"rounds": n, "peer_rounds": n_theirs, "reached": reached}
         sides = [partial(measured, make, table) for make in (own, other)]
     return {
-        "shape": f"{len(table[0])} x {table[0].shape[1]}",
+        "shape": f"{table[0].shape[0]} x {table[0].shape[1]}",
         **equal_rounds,
         **bench.in_turns(sides, options.repeats),
     }
