@@ -502,7 +502,7 @@ class ValueTreeReader:
 
 def exp(values: ReadFloat64sInOrder) -> Float64s: ...
 def log(values: ReadFloat64sInOrder) -> Float64s: ...
-def walk_on_simplex(
+def descend_on_simplex(
     columns: ReadFloat64TableInOrder,
     offset: ReadFloat64sInOrder,
     batches: ReadInt32TableInOrder,

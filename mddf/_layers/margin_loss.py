@@ -156,12 +156,12 @@ class _Objective:
         return float(np.float32(1 / curvature)) if curvature > _FLAT else 0.0
 
 
-# From an objective, batches, a start and a step size to the end of a walk.
-_Walk = Callable[[_Objective, np.ndarray, np.ndarray, float], np.ndarray]
+# From an objective, batches, a start and a step size to the end of a descent.
+_Descent = Callable[[_Objective, np.ndarray, np.ndarray, float], np.ndarray]
 
 
 def _descend(
-    objective: _Objective, start: np.ndarray, walk: _Walk, batches: np.ndarray
+    objective: _Objective, start: np.ndarray, descent: _Descent, batches: np.ndarray
 ) -> np.ndarray:
     """Projected stochastic gradient descent.
 
@@ -173,7 +173,7 @@ def _descend(
     best = start
     smallest_loss = objective.mean_loss(best)
     for part in np.array_split(batches, N_PARTS):
-        x = walk(objective, part, best, step)
+        x = descent(objective, part, best, step)
         loss = objective.mean_loss(x)
         if loss < smallest_loss:
             best = x
@@ -184,13 +184,13 @@ def _descend(
     return best
 
 
-def _walk_on_simplex(
+def _descend_on_simplex(
     objective: _Objective, batches: np.ndarray, x: np.ndarray, step: float
 ) -> np.ndarray:
     target_margin = objective.target_margin
     factor_below = 1 / target_margin**2
     factor_above = objective.mu / (1 - target_margin) ** 2
-    return _core.walk_on_simplex(
+    return _core.descend_on_simplex(
         objective.columns,
         objective.offset,
         batches,
@@ -202,7 +202,7 @@ def _walk_on_simplex(
     )
 
 
-def _walk_on_ray(
+def _descend_on_ray(
     objective: _Objective, batches: np.ndarray, x: np.ndarray, step: float
 ) -> np.ndarray:
     total = np.zeros_like(x)
@@ -251,7 +251,7 @@ def simplex_alphas(
         target_margin=target_margin,
         mu=mu,
     )
-    return _descend(objective, start, _walk_on_simplex, np.ascontiguousarray(batches, np.int32))
+    return _descend(objective, start, _descend_on_simplex, np.ascontiguousarray(batches, np.int32))
 
 
 def stagewise_alpha(
@@ -275,7 +275,7 @@ def stagewise_alpha(
         target_margin=target_margin,
         mu=mu,
     )
-    (alpha,) = _descend(objective, np.zeros(1), _walk_on_ray, batches)
+    (alpha,) = _descend(objective, np.zeros(1), _descend_on_ray, batches)
     return float(alpha)
 
 

@@ -14,14 +14,14 @@ from mddf._binning.bins import Bins
 from mddf._core import Cancel
 from mddf._trees.arrays import TreeBlock, Trees, shares
 
-# A walk is one row going down one tree. Threads get at least this many walks, which take about a
-# millisecond: starting a thread takes a tenth of that.
-_MIN_WALKS_PER_THREAD = 2**16
+# A traversal is one row going down one tree. Threads get at least this many traversals, which take
+# about a millisecond: starting a thread takes a tenth of that.
+_MIN_TRAVERSALS_PER_THREAD = 2**16
 # Threads get at least this many rows: many rows go down a tree together, which fewer would not.
 _MIN_ROWS_PER_THREAD = 256
-# Other processes get work from this many walks on, which take some tenths of a second: sending
-# trees and rows takes longer than fewer of them.
-_MIN_WALKS_FOR_PROCESSES = 2**22
+# Other processes get work from this many traversals on, which take some tenths of a second:
+# sending trees and rows takes longer than fewer of them.
+_MIN_TRAVERSALS_FOR_PROCESSES = 2**22
 # Narrower tables are coded as a whole: nearly all of their columns are split by some tree.
 _MIN_COLUMNS_TO_SELECT = 256
 # Time to compare one raw cell on the way down a tree, in units of the time to code one cell.
@@ -49,7 +49,7 @@ def _count_trees(trees: Iterable[TreeBlock]) -> int:
 def _row_ranges(
     trees: Sequence[TreeBlock], n_rows: int, n_jobs: int | None
 ) -> list[tuple[int, int]]:
-    fewest = max(_MIN_ROWS_PER_THREAD, _MIN_WALKS_PER_THREAD // max(1, _count_trees(trees)))
+    fewest = max(_MIN_ROWS_PER_THREAD, _MIN_TRAVERSALS_PER_THREAD // max(1, _count_trees(trees)))
     return chunks(n_rows, job_count(n_jobs, n_rows // fewest), fewest)
 
 
@@ -61,7 +61,7 @@ def leaf_sums(
     Each of the `n_jobs` takes a part of the rows. Their number does not change the result.
     """
     n_rows = len(codes)
-    if n_rows * _count_trees(trees) >= _MIN_WALKS_FOR_PROCESSES and not shares_memory():
+    if n_rows * _count_trees(trees) >= _MIN_TRAVERSALS_FOR_PROCESSES and not shares_memory():
         return _leaf_sums_on_workers(trees, codes, n_jobs)
     sums = np.zeros((n_rows, trees[0].width))
     ranges = _row_ranges(trees, n_rows, n_jobs)
@@ -100,7 +100,7 @@ def _leaf_sums_on_workers(
     """Compute `leaf_sums` on joblib's backend in force, whose workers are sent rows and trees."""
     n_rows = len(codes)
     n_jobs = job_count(n_jobs, n_rows, require=None)
-    fewest = max(1, _MIN_WALKS_FOR_PROCESSES // (4 * _count_trees(trees)))
+    fewest = max(1, _MIN_TRAVERSALS_FOR_PROCESSES // (4 * _count_trees(trees)))
     # Four parts for each worker, so that all of them end at about the same time.
     ranges = chunks(n_rows, 4 * n_jobs, fewest)
     (shared_trees,) = shared([trees])

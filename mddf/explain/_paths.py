@@ -97,7 +97,7 @@ def own_class_contributions(
 def _steps(
     nodes: Nodes, block: TreeBlock | BoostedTrees, codes: np.ndarray, n_jobs: int | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Walk from the leaves up to the roots, all rows at once.
+    """Go from the leaves up to the roots, all rows at once.
 
     Yields rows without duplicates, the node of each, and the column that its parent splits by.
     """

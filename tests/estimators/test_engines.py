@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.usefixtures("time_limit"), few_trees]
 @pytest.fixture
 def many_rows(monkeypatch):
     """Distribute predictions even for few rows."""
-    limits.change(monkeypatch, walks_for_processes=2**6)
+    limits.change(monkeypatch, traversals_for_processes=2**6)
 
 
 def forest_bits():

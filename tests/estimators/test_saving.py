@@ -190,7 +190,7 @@ def test_sizes_that_would_need_much_memory_are_refused(stored_states):
             type(MODELS[name][0])().__setstate__(state)
 
 
-def test_trees_of_mapped_files_are_checked_before_they_are_walked(forest, tmp_path):
+def test_trees_of_mapped_files_are_checked_before_they_are_read(forest, tmp_path):
     state = forest.__getstate__()
     (trees,) = stored_member(state)["models"]
     nodes = trees["nodes"].copy()

@@ -1,10 +1,10 @@
-"""Trees as arrays, walked in plain numpy."""
+"""Trees as arrays, traversed in plain numpy."""
 
 import numpy as np
 import pytest
 from made_models import TABLES, labels_of, number_table
 from mddf.baselines import GCForestClassifier
-from walks import numbers, walk
+from traversal import node_path, numbers
 
 from mddf import (
     CompletelyRandomForestClassifier,
@@ -16,11 +16,13 @@ from mddf.rules import MarginRules
 
 
 def predicted(trees, rows):
-    return np.array([np.mean([t.value[walk(t, row)[-1]] for t in trees], axis=0) for row in rows])
+    return np.array(
+        [np.mean([t.value[node_path(t, row)[-1]] for t in trees], axis=0) for row in rows]
+    )
 
 
 @pytest.mark.parametrize("Forest", [RandomForestClassifier, CompletelyRandomForestClassifier])
-def test_forests_walked_by_hand(Forest):
+def test_forests_traversed_by_hand(Forest):
     for kind in TABLES:
         X = TABLES[kind]()
         forest = Forest(7, min_samples_leaf=2, random_state=0).fit(X, labels_of(X))
@@ -32,7 +34,7 @@ def test_forests_walked_by_hand(Forest):
 
 
 @pytest.mark.parametrize("kind", ["numbers", "frame"])
-def test_layers_walked_by_hand(kind):
+def test_layers_traversed_by_hand(kind):
     X = TABLES[kind]()
     model = MDDFClassifier(
         3, n_estimators=2, cv=2, forests=["random", "completely-random"], early_stopping=False,

@@ -6,7 +6,7 @@ from made_models import TABLES, labels_of, number_table
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression
-from walks import numbers, walk
+from traversal import node_path, numbers
 
 from mddf import (
     MDDFClassifier,
@@ -47,7 +47,7 @@ def test_a_forest_by_hand(kind):
 
 
 def leaves(forest, tree, X):
-    return [walk(tree, row)[-1] for row in numbers(forest, X)]
+    return [node_path(tree, row)[-1] for row in numbers(forest, X)]
 
 
 def test_gains_add_up_to_that_of_the_right_class():

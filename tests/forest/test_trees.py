@@ -49,7 +49,7 @@ def says(model, X):
     return model.predict_proba(X) if is_classifier(model) else model.predict(X)
 
 
-def walk(tree, row):
+def node_path(tree, row):
     """The nodes that a row of doubles passes, slowly."""
     path = [0]
     while tree.children_left[path[-1]] != -1:
@@ -88,7 +88,7 @@ def test_leaves_and_paths(kind):
             np.testing.assert_array_equal(indicator[:, start[t] : start[t + 1]].toarray(), path)
             np.testing.assert_array_equal(tree.apply(X), forest.apply(X)[:, t])
             for i in range(0, len(X), 10):
-                result = walk(tree.tree_, np.asarray(X)[i])
+                result = node_path(tree.tree_, np.asarray(X)[i])
                 assert result[-1] == tree.apply(X)[i]
                 np.testing.assert_array_equal(np.flatnonzero(path[i]), result)
 
@@ -145,7 +145,7 @@ def test_sets_of_the_first_or_last_codes_are_thresholds(kind):
     forest = kind(6, categorical_features=[0], max_features=2, random_state=0).fit(X, y)
     for tree in forest:
         for row, leaf in zip(X, tree.apply(X), strict=True):
-            assert walk(tree.tree_, row)[-1] == leaf
+            assert node_path(tree.tree_, row)[-1] == leaf
 
 
 # Partial dependence

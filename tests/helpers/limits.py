@@ -13,7 +13,7 @@ _PLACES = {
     "bytes_of_a_block_of_rows": ["mddf._fitted.batching._BLOCK_BYTES"],
     "rows_of_a_block": ["mddf._fitted.batching._MIN_ROWS"],
     "jobs_of_bins": ["mddf._binning.bins.useful_jobs"],
-    "walks_for_processes": ["mddf._trees.predictor._MIN_WALKS_FOR_PROCESSES"],
+    "traversals_for_processes": ["mddf._trees.predictor._MIN_TRAVERSALS_FOR_PROCESSES"],
     "uses_raw_numbers": ["mddf._trees.predictor.prefers_raw_numbers"],
     "rows_of_codes_in_a_file": ["mddf._gradient.dataset._ROWS_AT_A_TIME"],
     "rounds": ["mddf._gradient.rounds.N_ROUNDS", "mddf._gradient.fit_warnings.N_ROUNDS"],

@@ -87,9 +87,7 @@ def test_losses_are_computed_for_each_row(loss, n_classes, wide_vectors):
                 5, 150, weights, loss=loss, n_classes=n_classes, symmetric=False,
                 learning_rate=rate, quantile=0.6, max_depth=3,
             )  # fmt: skip
-            rows = (
-                problem.train
-            )  # the same rows are held out, whose losses are found by other code
+            rows = problem.train  # the same rows are held out, whose losses other code computes
             options = options_of(problem, wide_vectors=wide_vectors)
             booster = _core.GradientBooster(
                 table_of(problem), problem.y, problem.weights, rows, rows, options

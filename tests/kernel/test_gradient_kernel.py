@@ -7,24 +7,24 @@ from gradient_cases import LOSSES, booster_of, check_against_twin, grown, make_p
 
 SEEDS = [3, 1]
 GROWTH = {
-    "walk": {"symmetric": True, "max_depth": 4},
+    "sorted": {"symmetric": True, "max_depth": 4},
     "histograms": {"symmetric": True, "max_depth": 4},
     "leaf-wise": {"symmetric": False, "max_depth": 0, "max_leaf_nodes": 7},
 }
 
 
-def check(way, seed=0, **options):
-    problem = make_problem(seed, **{**GROWTH[way], **options})
-    counting = {"counting": way} if way != "leaf-wise" else {}
+def check(method, seed=0, **options):
+    problem = make_problem(seed, **{**GROWTH[method], **options})
+    counting = {"counting": method} if method != "leaf-wise" else {}
     return check_against_twin(problem, SEEDS, **counting)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_trees_match_a_slow_twin(loss):
-    for way in GROWTH:
+    for method in GROWTH:
         for weights in [None, "whole", "real"]:
             quantile = {"quantile": 0.7, "huber": 0.8}.get(loss, 0.5)
-            check(way, loss=loss, weights=weights, l2=1.0, quantile=quantile, n_rows=24)
+            check(method, loss=loss, weights=weights, l2=1.0, quantile=quantile, n_rows=24)
 
 
 OTHERS = {
@@ -101,27 +101,27 @@ OTHERS = {
 
 @pytest.mark.parametrize("options", OTHERS.values(), ids=OTHERS)
 def test_options_match_a_slow_twin(options):
-    for way in GROWTH:
+    for method in GROWTH:
         for seed in range(2):
-            check(way, seed, n_rows=32, **options)
+            check(method, seed, n_rows=32, **options)
 
 
 @pytest.mark.parametrize("wide", [True, False])
 @pytest.mark.parametrize("loss", ["squared_error", "log_loss", "softmax"])
 def test_counting_methods_and_vectors_change_nothing(loss, wide):
     problem = make_problem(5, n_rows=250, loss=loss, weights="real", l2=2.0, subsample=0.8)
-    expected, _ = grown(problem, range(20), counting="walk", wide_vectors=True)
-    for counting in ("walk", "histograms"):
+    expected, _ = grown(problem, range(20), counting="sorted", wide_vectors=True)
+    for counting in ("sorted", "histograms"):
         result, _ = grown(problem, range(20), counting=counting, wide_vectors=wide)
         assert all(np.array_equal(result[name], expected[name]) for name in expected)
 
 
-@pytest.mark.parametrize("way", ["histograms", "leaf-wise"])
+@pytest.mark.parametrize("method", ["histograms", "leaf-wise"])
 @pytest.mark.parametrize("options", [{}, {"max_features": 1}, {"subsample": 0.7}])
-def test_histograms_that_are_counted_again_give_the_same_trees(way, options):
-    growth = {**GROWTH[way], "max_leaf_nodes": 12}
+def test_histograms_that_are_counted_again_give_the_same_trees(method, options):
+    growth = {**GROWTH[method], "max_leaf_nodes": 12}
     problem = make_problem(3, n_rows=60, l2=1.0, **growth, **options)
-    counting = {"counting": way} if way != "leaf-wise" else {}
+    counting = {"counting": method} if method != "leaf-wise" else {}
     trees, _ = grown(problem, SEEDS, **counting)
     few, _ = grown(problem, SEEDS, histogram_bytes=0, **counting)
     for name, array in trees.items():
@@ -154,13 +154,13 @@ def test_splits_of_small_gradients_among_many_rows_are_found():
     assert booster.trees()["column"].tolist() == [0]
 
 
-@pytest.mark.parametrize("way", ["histograms", "leaf-wise"])
+@pytest.mark.parametrize("method", ["histograms", "leaf-wise"])
 @pytest.mark.parametrize(
     ("loss", "n_classes"), [("squared_error", 2), ("softmax", 3), ("softmax", 6)]
 )
-def test_rows_divided_among_threads_give_the_same_trees(loss, n_classes, way):
-    problem = make_problem(4, n_rows=30_000, loss=loss, n_classes=n_classes, **GROWTH[way])
-    counting = {"counting": way} if way != "leaf-wise" else {}
+def test_rows_divided_among_threads_give_the_same_trees(loss, n_classes, method):
+    problem = make_problem(4, n_rows=30_000, loss=loss, n_classes=n_classes, **GROWTH[method])
+    counting = {"counting": method} if method != "leaf-wise" else {}
     trees, _ = grown(problem, SEEDS, **counting)
     booster = booster_of(problem, **counting)
     booster.grow(np.asarray(SEEDS, np.uint64), team=_core.BoostTeam(3))

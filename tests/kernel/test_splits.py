@@ -25,7 +25,7 @@ def test_every_split_is_the_best():
                     check_tree(naive.decode(trees)[0], case, entropy=entropy)
 
 
-# Sizes at which the kernel takes other ways: sorting, packed and plain histograms.
+# Sizes at which the kernel uses other methods: sorting, packed and plain histograms.
 def test_larger_nodes():
     for n_rows, n_bins, n_classes in [
         (33, 200, 2),
@@ -139,7 +139,7 @@ def test_prediction_of_any_codes():
         new = (rng.random((50, case.n_columns)) * counts).astype(np.uint8)
         new[rng.random(new.shape) < 0.2] = naive.MISSING
         expected = naive.probabilities(trees, new, case.n_classes), naive.leaves(trees, new)
-        for n, times in ((1, 1), (9, 1), (50, 1), (50, 50)):  # each another way down the trees
+        for n, times in ((1, 1), (9, 1), (50, 1), (50, 50)):  # each a different traversal
             codes = np.tile(new[:n], (times, 1))
             out = np.full((len(codes), case.n_classes), 0.5)
             trees.reader.add_leaf_values(codes, 0, len(codes), out)

@@ -8,11 +8,11 @@ from compiled import _core
 from forest_cases import make_case, same_trees, trees_from_reader
 
 needs_wide_vectors = pytest.mark.skipif(
-    not _core.wide_vectors_supported(), reason="no wide vectors here: both ways are the same"
+    not _core.wide_vectors_supported(), reason="no wide vectors here: both methods are the same"
 )
 
 
-def both_ways(function):
+def both_results(function):
     """Results of a function with and without wide vectors."""
     return [function(wide_vectors=wide) for wide in (True, False)]
 
@@ -58,7 +58,7 @@ def test_wide_vectors_grow_the_same_trees():
                     options = options | {"importances": True, "wide_vectors": wide_vectors}
                     return case.grow_all([seed, 7, 2**63 + seed], **options)
 
-                (wide, *_, result), (plain, *_, expected) = both_ways(grow)
+                (wide, *_, result), (plain, *_, expected) = both_results(grow)
                 assert same_trees(wide, plain)
                 np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-9 * n_rows)
 
@@ -81,7 +81,7 @@ def test_thresholds_that_are_scored_at_once():
             options = {"max_features": int(rng.choice([5, 6, case.n_columns]))}
             if n_draws:
                 options["n_draws"] = n_draws
-            wide, plain = both_ways(partial(case.grow_all, [seed, seed + 1], **options))
+            wide, plain = both_results(partial(case.grow_all, [seed, seed + 1], **options))
             assert same_trees(wide[0], plain[0])
 
 
@@ -94,7 +94,7 @@ def test_columns_are_turned_in_groups():
             case = make_case(rng, n_rows, n_columns, 4, 250, missing=0.1)
             for random_thresholds in (False, True):
                 options = {"max_features": 1, "random_thresholds": random_thresholds}
-                wide, plain = both_ways(partial(case.grow_all, [1, 2, 3], **options))
+                wide, plain = both_results(partial(case.grow_all, [1, 2, 3], **options))
                 assert same_trees(wide[0], plain[0])
 
 
@@ -105,7 +105,7 @@ def test_best_sets_of_categories():
             rng = np.random.default_rng([n_classes, n_columns])
             for seed in range(20):
                 case = make_case(rng, 150, n_columns, n_classes, 30, missing=0.1, categories=0.7)
-                wide, plain = both_ways(partial(case.grow, [seed], max_features=3, n_draws=150))
+                wide, plain = both_results(partial(case.grow, [seed], max_features=3, n_draws=150))
                 assert same_trees(wide, plain)
 
 
@@ -116,7 +116,7 @@ def test_sums_are_taken_in_the_same_order(min_samples_leaf):
     options = {"entropy": True, "max_features": 6, "min_samples_leaf": min_samples_leaf}
     for seed in range(60):
         case = make_case(rng, 400, 40, 6, 40)
-        wide, plain = both_ways(partial(case.grow, [seed, 7], **options))
+        wide, plain = both_results(partial(case.grow, [seed, 7], **options))
         assert same_trees(wide, plain)
 
 
@@ -135,8 +135,8 @@ def test_a_copy_by_columns(shape, n_classes):
             options = {"random_thresholds": random_thresholds, "max_features": 16, "max_depth": 12}
             if random_thresholds:
                 options["max_features"] = 1
-            with_copy = both_ways(partial(case.grow, [1, 2], by_column=by_column, **options))
-            without = both_ways(partial(case.grow, [1, 2], **options))
+            with_copy = both_results(partial(case.grow, [1, 2], by_column=by_column, **options))
+            without = both_results(partial(case.grow, [1, 2], **options))
             for trees in with_copy:
                 for other in without:
                     assert same_trees(trees, other)
@@ -161,7 +161,7 @@ def test_zeros_are_left_out_if_most_codes_are_0():
                 options |= {"random_thresholds": True, "max_features": 1}
                 grow = partial(case.grow, [1, 2], **options)
                 by_column = np.ascontiguousarray(case.codes.T)
-                without, plain = both_ways(partial(grow, by_column=by_column))
+                without, plain = both_results(partial(grow, by_column=by_column))
                 assert same_trees(without, plain)
                 assert same_trees(without, grow())
 
@@ -172,7 +172,7 @@ def test_rows_with_categories_keep_their_zeros():
     case = sparse_case(rng, (2600, 100), 0.2, categories=0.1)
     by_column = np.ascontiguousarray(case.codes.T)
     options = {"random_thresholds": True, "max_features": 1}
-    wide, plain = both_ways(partial(case.grow, [1, 2], by_column=by_column, **options))
+    wide, plain = both_results(partial(case.grow, [1, 2], by_column=by_column, **options))
     assert same_trees(wide, plain)
 
 

@@ -34,7 +34,7 @@ def cascade(*, augmentation=mean_regions, screening=None, **options):
 
 
 def leaf_and_bounds(tree, row, n_features):
-    """Walk down a tree; a value up to the threshold goes left."""
+    """Traverse a tree; a value up to the threshold goes left."""
     node, lower, upper = 0, np.full(n_features, -np.inf), np.full(n_features, np.inf)
     while tree.children_left[node] >= 0:
         column, threshold = tree.feature[node], tree.threshold[node]

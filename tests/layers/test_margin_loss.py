@@ -92,7 +92,7 @@ def test_the_kernel_descends_like_numpy(seed, monkeypatch):
     margins, weights, batches, options = made_margins(seed)
     result = ml.simplex_alphas(margins, batches, sample_weight=weights, **options)
 
-    def walk(objective, batches, x, step):
+    def descend(objective, batches, x, step):
         target_margin, mu = objective.target_margin, objective.mu
         total = np.zeros_like(x)
         for number, batch in enumerate(batches):
@@ -105,19 +105,19 @@ def test_the_kernel_descends_like_numpy(seed, monkeypatch):
                 total += x
         return ml.project_to_simplex(total / (len(batches) // 2))
 
-    monkeypatch.setattr(ml, "_walk_on_simplex", walk)
+    monkeypatch.setattr(ml, "_descend_on_simplex", descend)
     expected = ml.simplex_alphas(margins, batches, sample_weight=weights, **options)
     np.testing.assert_array_equal(result, expected)
 
 
-def test_walks_that_do_not_fit_are_refused():
+def test_descents_that_do_not_fit_are_refused():
     columns, offset, start = np.zeros((5, 2)), np.zeros(5), np.full(2, 0.5)
     batches = np.zeros((2, 3), np.int32)
 
-    def walk(columns=columns, offset=offset, batches=batches, start=start):
-        return _core.walk_on_simplex(columns, offset, batches, start, 1.0, 0.9, 1.0, 1.0)
+    def descend(columns=columns, offset=offset, batches=batches, start=start):
+        return _core.descend_on_simplex(columns, offset, batches, start, 1.0, 0.9, 1.0, 1.0)
 
-    assert walk().tolist() == [0.5, 0.5]
+    assert descend().tolist() == [0.5, 0.5]
     for wrong, message in (
         ({"offset": offset[1:]}, "offset must have length 5, got 4"),
         ({"start": start[1:]}, "start must have length 2, got 1"),
@@ -126,8 +126,8 @@ def test_walks_that_do_not_fit_are_refused():
         ({"batches": batches - 1}, "batches: expected 0 to 4, got -1"),
     ):
         with pytest.raises(ValueError, match=message):
-            walk(**wrong)
-    assert np.isnan(walk(columns=np.full((5, 2), np.nan))).all()
+            descend(**wrong)
+    assert np.isnan(descend(columns=np.full((5, 2), np.nan))).all()
 
 
 def test_the_literal_stages_stall_after_the_first():

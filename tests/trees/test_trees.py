@@ -90,7 +90,7 @@ def leaf_of(nodes, bins):
 
 
 @pytest.mark.parametrize("kinds", [(0, 1), (0, 1, 2), (2,)], ids=["numbers", "mixed", "sets"])
-def test_rows_alone_and_together_end_where_a_slow_walk_does(kinds):
+def test_rows_alone_and_together_end_where_a_slow_traversal_does(kinds):
     for seed in range(3):
         rng = np.random.default_rng(seed)
         trees = [random_tree(rng, kinds), random_tree(rng, kinds, 5), random_tree(rng, kinds)]
@@ -140,7 +140,7 @@ def test_columns_used_by_trees(kinds):
 
 
 @pytest.mark.parametrize("kinds", [(0, 1), (0, 1, 2)], ids=["numbers", "mixed"])
-def test_wide_rows_end_where_a_slow_walk_does_in_large_trees(kinds):
+def test_wide_rows_end_where_a_slow_traversal_does_in_large_trees(kinds):
     rng = np.random.default_rng(0)
     nodes = random_tree(rng, kinds, 25_000, n_columns=1000)
     bins = rng.integers(256, size=(2500, 1000)).astype(np.uint8)

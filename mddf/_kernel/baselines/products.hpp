@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "baselines/vote.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 
 namespace mddf::boosting {
 
@@ -81,7 +81,7 @@ struct BuiltinCount {
   MDDF_INLINE static int of(std::uint64_t x) { return __builtin_popcountll(x); }
 };
 
-MDDF_TARGET_AVX2 inline void sign_products_wide(const SignBits& signs, std::size_t k,
+MDDF_TARGET_AVX2 inline void sign_products_avx2(const SignBits& signs, std::size_t k,
                                                 double* product) {
   sign_products<BuiltinCount>(signs, k, product);
 }
@@ -94,9 +94,9 @@ class Products {
  public:
   Products(const Products&) = delete;
   Products(const Value* values, std::size_t n_learners, std::size_t n_rows, const double* weight,
-           bool wide, Interrupt& interrupt)
+           bool use_simd, Interrupt& interrupt)
       : interrupt_(interrupt),
-        wide_(wide && simd::supported()),
+        use_simd_(use_simd && simd::supported()),
         values_(values),
         n_learners_(n_learners),
         n_rows_(n_rows),
@@ -138,15 +138,15 @@ class Products {
 
   void compare(std::size_t k, double* column) const {
 #ifdef MDDF_AVX2
-    if (wide_) {
-      return sign_products_wide(signs_.front(), k, column);
+    if (use_simd_) {
+      return sign_products_avx2(signs_.front(), k, column);
     }
 #endif
     sign_products<PlainCount>(signs_.front(), k, column);
   }
 
   Interrupt& interrupt_;
-  [[maybe_unused]] const bool wide_;
+  [[maybe_unused]] const bool use_simd_;
   const Value* values_;
   std::size_t n_learners_, n_rows_;
   const double* weight_;

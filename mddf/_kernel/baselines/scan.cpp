@@ -51,7 +51,7 @@ class Best {
 // Adds the rows of a run to the sums of their nodes, and calls `judge` with the changed sums. A
 // node without rows in the run has no new partition.
 template <class Judge>
-const std::uint32_t* walk_run(const Run& run, const std::uint32_t* row, const SlottedRow* rows,
+const std::uint32_t* scan_run(const Run& run, const std::uint32_t* row, const SlottedRow* rows,
                               std::vector<double>& left, Judge&& judge) {
   const std::uint32_t* end = row + run.length;
   for (const std::uint32_t* r = row; r != end; ++r) {
@@ -121,14 +121,14 @@ std::vector<Split> scan_nodes(const RankedFeatures& features, const std::vector<
     std::fill(side.begin(), side.end(), 0.0);
     for (std::size_t i = of.first; i < of.middle; ++i) {
       const Run& run = features.run(i);
-      row = walk_run(run, row, rows.data(), side, [&](std::size_t slot) {
+      row = scan_run(run, row, rows.data(), side, [&](std::size_t slot) {
         best[slot].rising(feature, run.code, std::fabs(2.0 * side[slot] - total[slot]));
       });
     }
     std::fill(side.begin(), side.end(), 0.0);
     for (std::size_t i = of.middle; i < of.last; ++i) {
       const Run& run = features.run(i);
-      row = walk_run(run, row, rows.data(), side, [&](std::size_t slot) {
+      row = scan_run(run, row, rows.data(), side, [&](std::size_t slot) {
         best[slot].falling(run.code - 1, std::fabs(2.0 * side[slot] - total[slot]));
       });
     }

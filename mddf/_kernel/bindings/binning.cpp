@@ -60,11 +60,11 @@ bool to_bytes_of(AnyTable<T> x, int64_t first, int64_t last, InOut<uint8_t, 2> o
         "first, last: expected a range of rows");
   const Codes bytes = as_codes(table, out, first_column, std::nullopt);
   return without_gil(cancel, [&](Interrupt& interrupt) {
-    const bool wide = simd::supported();
+    const bool use_simd = simd::supported();
     for (int64_t row = first; row < last; ++row) {
       interrupt.poll(table.n_columns);
       if (!as_bytes(table.data + row * table.row_stride, table.n_columns,
-                    bytes.by_row + row * bytes.stride, wide))
+                    bytes.by_row + row * bytes.stride, use_simd))
         return false;
     }
     return true;

@@ -8,9 +8,9 @@ namespace {
 
 using nb::arg;
 
-Out<double, 1> walk_on_simplex(In<double, 2> columns, In<double, 1> offset, In<int32_t, 2> batches,
-                               In<double, 1> start, double step, double target, double below,
-                               double above) {
+Out<double, 1> call_descend_on_simplex(In<double, 2> columns, In<double, 1> offset,
+                                       In<int32_t, 2> batches, In<double, 1> start, double step,
+                                       double target, double below, double above) {
   const auto n_rows = static_cast<int32_t>(columns.shape(0));
   const size_t n_steps = batches.shape(0), size = batches.shape(1), n = columns.shape(1);
   check_length("offset", offset.shape(0), columns.shape(0));
@@ -30,9 +30,9 @@ Out<double, 1> walk_on_simplex(In<double, 2> columns, In<double, 1> offset, In<i
 
 void bind_descent(nanobind::module_& m) {
   using namespace mddf;
-  m.def("walk_on_simplex", &walk_on_simplex, arg("columns").noconvert(), arg("offset").noconvert(),
-        arg("batches").noconvert(), arg("start").noconvert(), arg("step"), arg("target"),
-        arg("below"), arg("above"),
+  m.def("descend_on_simplex", &call_descend_on_simplex, arg("columns").noconvert(),
+        arg("offset").noconvert(), arg("batches").noconvert(), arg("start").noconvert(),
+        arg("step"), arg("target"), arg("below"), arg("above"),
         R"(Return the mean of the second half of a gradient descent's path.
 
 The loss of a row with ``z = offset + columns @ x`` is ``(z - target)^2`` times a factor. All points

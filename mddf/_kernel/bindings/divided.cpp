@@ -104,7 +104,7 @@ class PythonClassRows : public PythonRows<DividedClassRows, TrainingSet> {
     nb::gil_scoped_acquire acquire;
     rows_.attr("divide")(node, split.column, left_codes(split), left);
   }
-  void copy(uint32_t node, std::vector<CountedSample>& samples) override {
+  void copy(uint32_t node, std::vector<BootstrapSample>& samples) override {
     nb::gil_scoped_acquire acquire;
     const nb::tuple parts = take_copies(node);
     const auto labels = nb::cast<In<uint16_t, 1>>(parts[1]);
@@ -115,7 +115,7 @@ class PythonClassRows : public PythonRows<DividedClassRows, TrainingSet> {
     samples.resize(n);
     for (size_t i = 0; i < n; ++i) {
       check(labels.data()[i] < data_.target.n_classes, "labels: expected numbers of classes");
-      check(counts.data()[i] <= kMaxCounted,
+      check(counts.data()[i] <= kMaxSampleCount,
             "a tree drew a row more than 65535 times; use fewer draws or more equal weights");
       samples[i] = {static_cast<uint32_t>(i), labels.data()[i],
                     static_cast<uint16_t>(counts.data()[i])};

@@ -116,7 +116,7 @@ monotonic : int8 array of shape (n_columns,) or None
 interactions : uint8 array of shape (n_groups, n_columns) or None
     Groups of columns. A path only uses columns of one group.
 counting : str
-    Search method of symmetric trees: "walk", "histograms" or "cheaper". Changes only the time.
+    Search method of symmetric trees: "sorted", "histograms" or "cheaper". Changes only the time.
 wide_vectors : bool
     Use vector instructions if the processor has them. They change only the time.
 tweedie_power : float
@@ -167,9 +167,9 @@ BoostOptions boost_options(const std::string& loss, int n_classes, bool symmetri
     check(!monotonic, "slope_l2: not with monotonic");
     options.slope_l2 = *slope_l2;
   }
-  check(counting == "cheaper" || counting == "walk" || counting == "histograms",
-        "counting: expected cheaper, walk or histograms, got " + counting);
-  options.counting = counting == "walk"         ? Counting::kWalk
+  check(counting == "cheaper" || counting == "sorted" || counting == "histograms",
+        "counting: expected cheaper, sorted or histograms, got " + counting);
+  options.counting = counting == "sorted"       ? Counting::kSortedRows
                      : counting == "histograms" ? Counting::kHistograms
                                                 : Counting::kCheaper;
   if (monotonic) {

@@ -106,9 +106,9 @@ class GradientTrees {
     const int64_t depth = first_split_[tree + 1] - first_split_[tree];
     check(depth <= kDeepestSymmetric && first_leaf_[tree + 1] - first_leaf_[tree] == int64_t{1}
                                                                                          << depth,
-          "first_leaf: expected a leaf for each way down a symmetric tree");
+          "first_leaf: expected a leaf for each path of a symmetric tree");
   }
-  // Children come after their parents, so that every walk ends.
+  // Children come after their parents, so that every descent ends.
   void check_tree(int64_t tree) const {
     const int64_t first = first_split_[tree], n = first_split_[tree + 1] - first;
     const int64_t n_leaves = first_leaf_[tree + 1] - first_leaf_[tree];

@@ -1,6 +1,6 @@
 #include "bindings/boosting.hpp"
 #include "bindings/call.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 
 #include <nanobind/nanobind.h>
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "common/bits.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 
 namespace mddf {
 

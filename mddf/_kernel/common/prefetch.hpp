@@ -1,7 +1,7 @@
 // Prefetching of memory.
 #pragma once
 
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 
 namespace mddf {
 

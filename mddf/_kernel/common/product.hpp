@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 
 namespace mddf::matrix {
 

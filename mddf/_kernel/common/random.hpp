@@ -8,8 +8,8 @@ namespace mddf {
 // High 64 bits of a 64 x 64 bit product.
 inline uint64_t multiply_high(uint64_t a, uint64_t b) {
 #if defined(__SIZEOF_INT128__)
-  __extension__ using wide = unsigned __int128;
-  return static_cast<uint64_t>((static_cast<wide>(a) * b) >> 64);
+  __extension__ using uint128 = unsigned __int128;
+  return static_cast<uint64_t>((static_cast<uint128>(a) * b) >> 64);
 #else
   const uint64_t a_lo = a & 0xffffffffu, a_hi = a >> 32;
   const uint64_t b_lo = b & 0xffffffffu, b_hi = b >> 32;

@@ -168,8 +168,8 @@ void Booster::take_gradients(const double* gradient, const double* hessian) {
     }
   }
   const auto n = static_cast<int64_t>(gradient_.size());
-  largest_gradient_ = largest_of(gradient_.data(), n, options_.wide());
-  largest_hessian_ = largest_of(hessian_.data(), n, options_.wide());
+  largest_gradient_ = largest_of(gradient_.data(), n, options_.uses_simd());
+  largest_hessian_ = largest_of(hessian_.data(), n, options_.uses_simd());
   are_gradients_set_ = true;
 }
 
@@ -205,7 +205,7 @@ bool Booster::grow(const uint64_t* seeds, const double* rates, int64_t n_seeds, 
                               rounds_at_random_ ? &rounding_keys_ : nullptr};
     const GrownTree& grown = grower_->grow(gradients, random, team, interrupt);
     const LeafSums sums =
-        LeafAdder(gradients, summed_weights_, grown.tree, options_.wide()).sums(team);
+        LeafAdder(gradients, summed_weights_, grown.tree, options_.uses_simd()).sums(team);
     const LeafValues values = leaf_values(grown, sums, gradients, team);
     add_to_raw(grown.tree, values, team);
     are_gradients_set_ = false;
@@ -244,9 +244,9 @@ void Booster::set_gradients(Team& team) {
         gradient[i] *= weights_[row + i / width];
         hessian[i] *= weights_[row + i / width];
       }
-      const bool wide = options_.wide();
-      largest_gradient = std::max(largest_gradient, largest_of(gradient, n * width, wide));
-      largest_hessian = std::max(largest_hessian, largest_of(hessian, n * width, wide));
+      const bool use_simd = options_.uses_simd();
+      largest_gradient = std::max(largest_gradient, largest_of(gradient, n * width, use_simd));
+      largest_hessian = std::max(largest_hessian, largest_of(hessian, n * width, use_simd));
     }
     std::lock_guard<std::mutex> lock(merging);
     largest_gradient_ = std::max(largest_gradient_, largest_gradient);
@@ -269,7 +269,7 @@ void Booster::add_to_raw(const Grown& tree, const LeafValues& values, Team& team
       for (int64_t i = first; i < last; ++i) raw[i] += of[leaf_of[i]];
       return;
     }
-    simd::with_vectors(options_.wide(), [=]() MDDF_INLINED {
+    simd::with_vectors(options_.uses_simd(), [=]() MDDF_INLINED {
       for (int64_t i = first; i < last; ++i)
         for (int k = 0; k < width; ++k) raw[i * width + k] += of[int64_t{leaf_of[i]} * width + k];
     });
@@ -376,7 +376,8 @@ LeafValues Booster::leaf_values(const GrownTree& grown, const LeafSums& sums,
   if (positions_.are_any()) {
     const std::vector<double> constants = values.constants;
     const LinearSteps linear =
-        SlopeFitter(gradients, grown.tree, columns_, positions_, options_.slope_l2, options_.wide())
+        SlopeFitter(gradients, grown.tree, columns_, positions_, options_.slope_l2,
+                    options_.uses_simd())
             .add_slopes(values, step_rate(options_.loss, options_.learning_rate), team);
     for (size_t at = 0; at < constants.size(); ++at)
       steps[at / width].add_linear(constants[at], linear.descent[at], linear.curvature[at],
@@ -464,7 +465,8 @@ void Booster::add_to_held_out(const Grown& tree, const LeafValues& values) {
   const auto n = static_cast<int64_t>(held_out_.size());
   std::vector<uint16_t> leaf(n, 0);
   if (options_.symmetric) {
-    find_ways(tree, columns_, held_out_.data(), 0, n, leaf.data(), options_.wide());
+    find_symmetric_leaves(tree, columns_, held_out_.data(), 0, n, leaf.data(),
+                          options_.uses_simd());
   } else {
     for (int64_t i = 0; i < n; ++i) leaf[i] = leaf_at(tree, columns_, held_out_[i]);
   }

@@ -148,7 +148,7 @@ struct Split {
   double score = 0;
   std::array<uint8_t, 256> right{};
 
-  bool found() const { return column >= 0; }
+  bool is_valid() const { return column >= 0; }
 
   // `order` has the codes of a categorical column in the order of the search; it is null
   // otherwise.

@@ -17,9 +17,9 @@
 
 namespace mddf::gradient {
 
-template <int kWidth, bool kCounted, int kOutputs>
+template <int kWidth, bool kHasCount, int kOutputs>
 struct Compared {
-  using ScorerOf = Scorer<kWidth, kCounted, kOutputs>;
+  using ScorerOf = Scorer<kWidth, kHasCount, kOutputs>;
   static constexpr int kGradients = ScorerOf::kGradients;
   static constexpr int kHessian = ScorerOf::kHessian, kCount = ScorerOf::kCount;
 
@@ -34,7 +34,7 @@ struct Compared {
         unit(static_cast<float>(scorer.unit)),
         least_hessian(scorer.least_hessian),
         least_count(scorer.least_count) {
-    if (!kCounted) least_hessian = std::max(least_hessian, least_count);
+    if (!kHasCount) least_hessian = std::max(least_hessian, least_count);
     most_hessian = all.of[kHessian] - least_hessian;
     most_count = all.of[kCount] - least_count;
     for (int j = 0; j < kGradients; ++j) gradients[j] = static_cast<float>(all.of[j]);
@@ -58,15 +58,15 @@ struct Compared {
     }
     const float gain = (squares / (p * other) + change) * unit;
     bool allowed = (hessian >= least_hessian) & (hessian <= most_hessian);
-    if (kCounted) allowed &= (count >= least_count) & (count <= most_count);
+    if (kHasCount) allowed &= (count >= least_count) & (count <= most_count);
     return allowed ? gain : 0;
   }
 };
 
 // Gains of the splits of a leaf under monotonic constraints, in double precision.
-template <int kWidth, bool kCounted, int kOutputs>
+template <int kWidth, bool kHasCount, int kOutputs>
 struct BoundedLeaf {
-  const Scorer<kWidth, kCounted, kOutputs>& scorer;
+  const Scorer<kWidth, kHasCount, kOutputs>& scorer;
   const Leaf<kWidth>& leaf;
   int sign;
 

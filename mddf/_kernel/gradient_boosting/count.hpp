@@ -98,7 +98,8 @@ class HistogramCounter {
     int64_t partial;  // number of the partial histogram it fills; -1 for the whole task
   };
 
-  HistogramCounter(const Columns& columns, bool wide) : columns_(columns), wide_(wide) {}
+  HistogramCounter(const Columns& columns, bool use_simd)
+      : columns_(columns), use_simd_(use_simd) {}
 
   // Calls work(range) for ranges of these columns after their cells were filled. Within one
   // process, small histograms are counted and searched pass by pass, while they are in the cache.
@@ -306,7 +307,7 @@ class HistogramCounter {
   }
 
   void fill(const ColumnRange& pass, const LeafRows<kWidth>& of, Sum* histogram) const {
-    simd::with_vectors(wide_, [&]() MDDF_INLINED {
+    simd::with_vectors(use_simd_, [&]() MDDF_INLINED {
       count_pass(pass, of, [&](const Column& column, const Packed<kWidth>* cells) MDDF_INLINED {
         finish(column, cells, histogram);
       });
@@ -314,7 +315,7 @@ class HistogramCounter {
   }
   void fill_partial(const ColumnRange& pass, const LeafRows<kWidth>& of,
                     Packed<kWidth>* partial) const {
-    simd::with_vectors(wide_, [&]() MDDF_INLINED {
+    simd::with_vectors(use_simd_, [&]() MDDF_INLINED {
       count_pass(pass, of, [&](const Column& column, const Packed<kWidth>* cells) MDDF_INLINED {
         std::copy_n(cells, column.n_cells(), partial + column.offset);
       });
@@ -348,7 +349,7 @@ class HistogramCounter {
   }
 
   const Columns& columns_;
-  const bool wide_;
+  const bool use_simd_;
   bool is_grouped_ = false;
   std::vector<Packed<kWidth>> partials_;
 };

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "common/elementary.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 
 namespace mddf::gradient {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 #include "gradient_boosting/exchange.hpp"
 
 namespace mddf::gradient {
@@ -28,9 +28,9 @@ struct Multiplicity {
 constexpr int kNoScale = INT32_MIN;  // scale of numbers that are all (nearly) 0
 
 // The largest absolute value of n numbers.
-inline double largest_of(const double* values, int64_t n, bool wide) {
+inline double largest_of(const double* values, int64_t n, bool use_simd) {
   double largest = 0;
-  simd::with_vectors(wide, [&]() MDDF_INLINED {
+  simd::with_vectors(use_simd, [&]() MDDF_INLINED {
     // With 64 lanes and a variable number of steps, compilers vectorise the loop and do not unroll
     // it instead.
     constexpr int64_t kLanes = 64;
@@ -71,10 +71,10 @@ class SizeOf {
   }
   // Sums of absolute values over rows [first, last) in units of the largest number times 2^-20.
   std::vector<double> sums(const double* values, int64_t first, int64_t last, int width,
-                           const Multiplicity& times, bool wide) const {
+                           const Multiplicity& times, bool use_simd) const {
     std::vector<double> totals(width);
     const double unit = unit_;
-    simd::with_vectors(wide, [&]() MDDF_INLINED {
+    simd::with_vectors(use_simd, [&]() MDDF_INLINED {
       if (width == 1 && !times.of) {
         constexpr int kLanes = 8;
         double sums[kLanes] = {};

@@ -33,6 +33,6 @@ std::unique_ptr<Grower> make_grower(const Columns& columns, const Options& optio
 // source file of its own.
 template <int kWidth, int kOutputs>
 std::unique_ptr<Grower> make_grower_of(const Columns& columns, const Options& options,
-                                       bool counts_rows, bool counted);
+                                       bool counts_rows, bool has_count);
 
 }  // namespace mddf::gradient

@@ -12,22 +12,23 @@
 namespace mddf::gradient {
 
 // Grower that finds splits by sums of kWidth numbers.
-template <int kWidth, bool kCounted, int kOutputs>
+template <int kWidth, bool kHasCount, int kOutputs>
 class GrowerOf : public Grower {
  public:
-  using ScorerOf = Scorer<kWidth, kCounted, kOutputs>;
+  using ScorerOf = Scorer<kWidth, kHasCount, kOutputs>;
 
   GrowerOf(const Columns& columns, const Options& options, bool counts_rows)
       : options_(options),
         counts_rows_(counts_rows),
-        rounded_(columns.n_rows(), counts_rows, options.wide()),
+        rounded_(columns.n_rows(), counts_rows, options.uses_simd()),
         symmetric_(
             options.symmetric
-                ? std::make_unique<SymmetricGrower<kWidth, kCounted, kOutputs>>(columns, options)
+                ? std::make_unique<SymmetricGrower<kWidth, kHasCount, kOutputs>>(columns, options)
                 : nullptr),
-        leaf_wise_(options.symmetric ? nullptr
-                                     : std::make_unique<LeafWiseGrower<kWidth, kCounted, kOutputs>>(
-                                           columns, options)) {}
+        leaf_wise_(options.symmetric
+                       ? nullptr
+                       : std::make_unique<LeafWiseGrower<kWidth, kHasCount, kOutputs>>(columns,
+                                                                                       options)) {}
 
   const GrownTree& grow(const Gradients& of, Random& random, Team& team,
                         Interrupt& interrupt) override {
@@ -36,19 +37,19 @@ class GrowerOf : public Grower {
     if (!rounded_.any()) {
       grown_ = {};
       grown_.tree.leaf_of.assign(rounded_.rows().size(), 0);
-      grown_.tree.leaf_of_way.assign(1, 0);
+      grown_.tree.leaf_of_path.assign(1, 0);
       grown_.tree.limits.resize(1);
       return grown_;
     }
     const double smoothing =
         options_.category_smoothing * rounded_.total().of[ScorerOf::kHessian] / of.times.total;
-    const Round<kWidth, kCounted, kOutputs> round{rounded_.rows(),
-                                                  rounded_.order(),
-                                                  rounded_.n_drawn(),
-                                                  rounded_.total(),
-                                                  scorer(of, team),
-                                                  smoothing,
-                                                  lane};
+    const Round<kWidth, kHasCount, kOutputs> round{rounded_.rows(),
+                                                   rounded_.order(),
+                                                   rounded_.n_drawn(),
+                                                   rounded_.total(),
+                                                   scorer(of, team),
+                                                   smoothing,
+                                                   lane};
     if (symmetric_)
       symmetric_->grow(round, random, team, interrupt, grown_.tree);
     else
@@ -68,7 +69,7 @@ class GrowerOf : public Grower {
     scorer.least_hessian =
         options_.unit_splits() ? 1 : std::max(1, whole_above(options_.least_hessian * unit));
     scorer.least_count =
-        static_cast<int32_t>(kCounted || (counts_rows_ && !of.times.of)
+        static_cast<int32_t>(kHasCount || (counts_rows_ && !of.times.of)
                                  ? std::clamp<int64_t>(options_.min_samples_leaf, 1, INT32_MAX / 2)
                                  : 1);
     int exponent;
@@ -83,17 +84,17 @@ class GrowerOf : public Grower {
 
   const Options& options_;
   bool counts_rows_;  // whether the hessian of each row is 1
-  Rounded<kWidth, kCounted, kOutputs> rounded_;
-  std::unique_ptr<SymmetricGrower<kWidth, kCounted, kOutputs>> symmetric_;
-  std::unique_ptr<LeafWiseGrower<kWidth, kCounted, kOutputs>> leaf_wise_;
+  Rounded<kWidth, kHasCount, kOutputs> rounded_;
+  std::unique_ptr<SymmetricGrower<kWidth, kHasCount, kOutputs>> symmetric_;
+  std::unique_ptr<LeafWiseGrower<kWidth, kHasCount, kOutputs>> leaf_wise_;
   GrownTree grown_;
 };
 
 template <int kWidth, int kOutputs>
 std::unique_ptr<Grower> make_grower_of(const Columns& columns, const Options& options,
-                                       bool counts_rows, [[maybe_unused]] bool counted) {
+                                       bool counts_rows, [[maybe_unused]] bool has_count) {
   if constexpr (kWidth > 2)
-    if (counted)
+    if (has_count)
       return std::make_unique<GrowerOf<kWidth, true, std::min(kOutputs, kWidth - 2)>>(
           columns, options, counts_rows);
   return std::make_unique<GrowerOf<kWidth, false, kOutputs>>(columns, options, counts_rows);

@@ -23,11 +23,12 @@ struct LeafSums {
 class LeafAdder {
  public:
   // `weights` are whole numbers; empty if each row counts once.
-  LeafAdder(const Gradients& of, const std::vector<double>& weights, const Grown& tree, bool wide)
+  LeafAdder(const Gradients& of, const std::vector<double>& weights, const Grown& tree,
+            bool use_simd)
       : of_(of),
         weights_(weights.empty() ? nullptr : weights.data()),
         tree_(tree),
-        wide_(wide),
+        use_simd_(use_simd),
         gradient_scale_(rough_scale(of.largest_gradient, of.times, kBits)),
         hessian_scale_(rough_scale(of.largest_hessian, of.times, kBits)) {}
 
@@ -75,7 +76,7 @@ class LeafAdder {
   void add_numbers(int64_t first, int64_t last, double* to) const {
     const double gradient_factor = factor(gradient_scale_);
     const double hessian_factor = factor(hessian_scale_);
-    simd::with_vectors(wide_, [=]() MDDF_INLINED {
+    simd::with_vectors(use_simd_, [=]() MDDF_INLINED {
       double rows[kBlock][4], counts[kBlock];
       for (int64_t begin = first; begin < last; begin += kBlock) {
         const int64_t n = std::min(kBlock, last - begin);
@@ -100,7 +101,7 @@ class LeafAdder {
     const int width = of_.width, n_numbers = this->n_numbers();
     const double gradient_factor = factor(gradient_scale_);
     const double hessian_factor = factor(hessian_scale_);
-    simd::with_vectors(wide_, [=]() MDDF_INLINED {
+    simd::with_vectors(use_simd_, [=]() MDDF_INLINED {
       double counts[kBlock];
       for (int64_t begin = first; begin < last; begin += kBlock) {
         const int64_t n = std::min(kBlock, last - begin);
@@ -122,7 +123,7 @@ class LeafAdder {
   const Gradients& of_;
   const double* weights_;
   const Grown& tree_;
-  bool wide_;
+  bool use_simd_;
   int gradient_scale_, hessian_scale_;
 };
 

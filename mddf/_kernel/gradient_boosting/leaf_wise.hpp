@@ -14,17 +14,17 @@
 
 namespace mddf::gradient {
 
-template <int kWidth, bool kCounted, int kOutputs>
+template <int kWidth, bool kHasCount, int kOutputs>
 class LeafWiseGrower {
  public:
   using Sum = Sums<kWidth>;
-  using RoundOf = Round<kWidth, kCounted, kOutputs>;
+  using RoundOf = Round<kWidth, kHasCount, kOutputs>;
 
   LeafWiseGrower(const Columns& columns, const Options& options)
       : columns_(columns),
         options_(options),
         draws_(columns, options),
-        counter_(columns, options.wide()) {}
+        counter_(columns, options.uses_simd()) {}
 
   void grow(const RoundOf& round, Random& random, Team& team, Interrupt& interrupt, Grown& tree) {
     tree.clear();
@@ -114,7 +114,7 @@ class LeafWiseGrower {
       search_all(round, both, parent_slot, searched, team, interrupt);
     for (Searched& search : searched) keep_best(round, search);
     for (const int i : {both.first, both.second})
-      if (i >= 0 && (!nodes_[i].split.found() || draws_.are_few())) release(nodes_[i]);
+      if (i >= 0 && (!nodes_[i].split.is_valid() || draws_.are_few())) release(nodes_[i]);
   }
 
   // Counts all columns of the child with fewer rows. The histogram of the other child is the
@@ -181,7 +181,7 @@ class LeafWiseGrower {
                       search.best[i].missing_left,
                       search.best[i].score,
                       {}};
-    if (!node.split.found()) return;
+    if (!node.split.is_valid()) return;
     // The histogram of the node may be dropped later.
     set_codes(round, search.node);
     const Column& column = columns_[node.split.column];
@@ -236,13 +236,13 @@ class LeafWiseGrower {
     if (round.scorer.monotonic) {
       Scores<double> scores;
       scores.clear(column);
-      scan(column, order, cells, BoundedLeaf<kWidth, kCounted, kOutputs>{round.scorer, leaf, sign},
+      scan(column, order, cells, BoundedLeaf<kWidth, kHasCount, kOutputs>{round.scorer, leaf, sign},
            scores);
       scores.best(column, keep);
       return;
     }
-    const Compared<kWidth, kCounted, kOutputs> compared(round.scorer, leaf);
-    simd::with_vectors(options_.wide(), [&]() MDDF_INLINED {
+    const Compared<kWidth, kHasCount, kOutputs> compared(round.scorer, leaf);
+    simd::with_vectors(options_.uses_simd(), [&]() MDDF_INLINED {
       Scores<float> scores;
       scores.clear(column);
       scan(column, order, cells, compared, scores);

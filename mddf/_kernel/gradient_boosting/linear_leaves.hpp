@@ -121,13 +121,13 @@ class SlopeFitter {
   // `penalty` is added to the second derivatives of the loss by each slope, where the positions of
   // a column reach from -1 to 1.
   SlopeFitter(const Gradients& of, const Grown& tree, const Columns& columns,
-              const Positions& positions, double penalty, bool wide)
+              const Positions& positions, double penalty, bool use_simd)
       : of_(of),
         tree_(tree),
         columns_(columns),
         positions_(positions),
         penalty_(penalty),
-        wide_(wide),
+        use_simd_(use_simd),
         gradient_scale_(rough_scale(of.largest_gradient, of.times, kSumBits - kPositionBits)),
         hessian_scale_(rough_scale(of.largest_hessian, of.times, kSumBits - 2 * kPositionBits)),
         of_leaf_(path_columns(tree, columns)) {
@@ -204,7 +204,7 @@ class SlopeFitter {
     std::mutex merging;
     team.ranges(columns_.n_rows(), kFewRows, [&](int64_t first, int64_t last) {
       std::vector<double> part(all.size());
-      simd::with_vectors(wide_, [&]() MDDF_INLINED {
+      simd::with_vectors(use_simd_, [&]() MDDF_INLINED {
         if (side_ == kSide)
           add_rows<kSide>(first, last, part.data());
         else
@@ -308,7 +308,7 @@ class SlopeFitter {
   const Columns& columns_;
   const Positions& positions_;
   double penalty_;
-  bool wide_;
+  bool use_simd_;
   int gradient_scale_, hessian_scale_;
   std::vector<std::vector<int32_t>> of_leaf_;
   std::vector<std::vector<PositionColumn>> position_columns_;

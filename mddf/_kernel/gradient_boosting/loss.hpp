@@ -174,7 +174,7 @@ class LossFunction {
   // any.
   template <class Work>
   void with_loss(const Work& work) const {
-    simd::with_vectors(options_.wide(), [&]() MDDF_INLINED {
+    simd::with_vectors(options_.uses_simd(), [&]() MDDF_INLINED {
       switch (options_.loss) {
         case Loss::kSquared:
           return work(std::integral_constant<Loss, Loss::kSquared>());

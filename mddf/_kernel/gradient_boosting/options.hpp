@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 
 namespace mddf::gradient {
 
@@ -23,8 +23,8 @@ enum class Loss {
 };
 
 // Method that finds the splits of a symmetric tree: visiting the rows of each column in the order
-// of its bins (`walk.hpp`), or histograms. Both find the same splits.
-enum class Counting { kCheaper, kWalk, kHistograms };
+// of its bins (`sorted_rows.hpp`), or histograms. Both find the same splits.
+enum class Counting { kCheaper, kSortedRows, kHistograms };
 
 struct Options {
   Loss loss = Loss::kSquared;
@@ -73,7 +73,7 @@ struct Options {
   int target_width() const {
     return loss == Loss::kCustom ? 0 : loss == Loss::kSoftmax ? 1 : n_outputs;
   }
-  bool wide() const { return wide_vectors && simd::supported(); }
+  bool uses_simd() const { return wide_vectors && simd::supported(); }
   bool constant_hessian() const {
     return loss == Loss::kSquared || loss == Loss::kAbsolute || loss == Loss::kQuantile;
   }

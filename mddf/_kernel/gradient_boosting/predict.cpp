@@ -24,13 +24,13 @@ bool goes_right(const TreeArrays& trees, int64_t split, uint8_t code) {
 
 // Finds the leaves of n rows in a leaf-wise tree. 16 rows take a step in turn, so that the
 // processor works on other rows while one waits for memory.
-void walk_down(const TreeArrays& trees, int64_t tree, const uint8_t* rows, int64_t n,
-               int64_t n_columns, int32_t* leaves) {
+void traverse_leaf_wise(const TreeArrays& trees, int64_t tree, const uint8_t* rows, int64_t n,
+                        int64_t n_columns, int32_t* leaves) {
   const int64_t first = trees.first_split[tree];
   const int32_t root = first == trees.first_split[tree + 1] ? -1 : 0;
-  constexpr int64_t kWalkers = 16;
-  for (int64_t begin = 0; begin < n; begin += kWalkers) {
-    const int64_t m = std::min(kWalkers, n - begin);
+  constexpr int64_t kRowsInTurn = 16;
+  for (int64_t begin = 0; begin < n; begin += kRowsInTurn) {
+    const int64_t m = std::min(kRowsInTurn, n - begin);
     int32_t* at = leaves + begin;
     std::fill_n(at, m, root);
     for (bool any = root >= 0; any;) {
@@ -115,7 +115,7 @@ void each_leaf(const TreeArrays& trees, int64_t first, int64_t last, const uint8
                int64_t n_rows, int64_t n_columns, Interrupt& interrupt, Visit visit) {
   std::vector<uint8_t> columns(n_rows > kFew ? n_columns * kBlock : 0);
   std::vector<int32_t> leaves(kBlock);
-  const bool wide = simd::supported();
+  const bool use_simd = simd::supported();
   for (int64_t row = 0; row < n_rows; row += kBlock) {
     const int64_t n = std::min(kBlock, n_rows - row);
     interrupt.poll(n * (4 * (last - first) + n_columns));
@@ -128,9 +128,9 @@ void each_leaf(const TreeArrays& trees, int64_t first, int64_t last, const uint8
       if (trees.symmetric && few) {
         find_symmetric_leaves_of_few(trees, tree, block, n, n_columns, leaves.data());
       } else if (!trees.symmetric && (few || !trees.has_bits[tree])) {
-        walk_down(trees, tree, block, n, n_columns, leaves.data());
+        traverse_leaf_wise(trees, tree, block, n, n_columns, leaves.data());
       } else {
-        simd::with_vectors(wide, [&]() MDDF_INLINED {
+        simd::with_vectors(use_simd, [&]() MDDF_INLINED {
           if (trees.symmetric)
             find_symmetric_leaves(trees, tree, columns.data(), filled, leaves.data());
           else if (n_leaves(trees, tree) <= 32)

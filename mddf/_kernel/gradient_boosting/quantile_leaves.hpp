@@ -63,28 +63,28 @@ class QuantileLeaves {
   // below.
   struct Part {
     int split = -1, leaf = -1;
-    size_t first_way = 0, n_ways = 0;
+    size_t first_path = 0, n_paths = 0;
   };
 
   bool is_symmetric() const { return tree_.left.empty(); }
 
   Part whole() const {
     if (tree_.splits.empty()) return Part{-1, 0};
-    return is_symmetric() ? of_ways(0, 0, tree_.leaf_of_way.size()) : Part{0};
+    return is_symmetric() ? of_paths(0, 0, tree_.leaf_of_path.size()) : Part{0};
   }
   // Levels that leave the node undivided are skipped.
-  Part of_ways(int level, size_t first, size_t n) const {
-    const auto& ways = tree_.leaf_of_way;
-    while (n > 1 && ways[first] == ways[first + n / 2]) {
+  Part of_paths(int level, size_t first, size_t n) const {
+    const auto& paths = tree_.leaf_of_path;
+    while (n > 1 && paths[first] == paths[first + n / 2]) {
       n /= 2;
       ++level;
     }
-    return n > 1 ? Part{level, -1, first, n} : Part{-1, ways[first], first, n};
+    return n > 1 ? Part{level, -1, first, n} : Part{-1, paths[first], first, n};
   }
   Part child(const Part& part, bool right) const {
     if (is_symmetric()) {
-      const size_t n = part.n_ways / 2;
-      return of_ways(part.split + 1, part.first_way + (right ? n : 0), n);
+      const size_t n = part.n_paths / 2;
+      return of_paths(part.split + 1, part.first_path + (right ? n : 0), n);
     }
     const int32_t at = (right ? tree_.right : tree_.left)[part.split];
     return at < 0 ? Part{-1, -1 - at} : Part{at};

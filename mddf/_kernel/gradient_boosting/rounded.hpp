@@ -38,29 +38,29 @@ struct Gradients {
 };
 
 // Largest absolute value.
-inline double largest_in(const std::vector<double>& values, Team& team, bool wide) {
+inline double largest_in(const std::vector<double>& values, Team& team, bool use_simd) {
   double largest = 0;
   std::mutex merging;
   team.ranges(static_cast<int64_t>(values.size()), kFewRows, [&](int64_t first, int64_t last) {
-    const double in_range = largest_of(values.data() + first, last - first, wide);
+    const double in_range = largest_of(values.data() + first, last - first, use_simd);
     std::lock_guard<std::mutex> lock(merging);
     largest = std::max(largest, in_range);
   });
   return largest;
 }
 
-template <int kWidth, bool kCounted, int kOutputs>
+template <int kWidth, bool kHasCount, int kOutputs>
 class Rounded {
  public:
   using Sum = Sums<kWidth>;
-  using ScorerOf = Scorer<kWidth, kCounted, kOutputs>;
+  using ScorerOf = Scorer<kWidth, kHasCount, kOutputs>;
   static constexpr int kGradients = ScorerOf::kGradients;
   static constexpr int kHessian = ScorerOf::kHessian, kCount = ScorerOf::kCount;
   static constexpr int kBits = 30;  // largest number of bits of sums: they are 32-bit integers
 
-  Rounded(int64_t n_rows, bool counts_rows, bool wide)
+  Rounded(int64_t n_rows, bool counts_rows, bool use_simd)
       : counts_rows_(counts_rows),
-        wide_(wide),
+        use_simd_(use_simd),
         rows_(n_rows),
         order_(n_rows),
         n_drawn_(n_rows),
@@ -78,15 +78,15 @@ class Rounded {
     if (of.width > n_lanes) {
       project(of, random, team);
       gradients = projected_.data();
-      largest_gradient = of.shards.max(largest_in(projected_, team, wide_));
+      largest_gradient = of.shards.max(largest_in(projected_, team, use_simd_));
     }
     if (of.weights_of_splits) {
       hessians = of.weights_of_splits->data();
-      largest_hessian = of.shards.max(largest_in(*of.weights_of_splits, team, wide_));
+      largest_hessian = of.shards.max(largest_in(*of.weights_of_splits, team, use_simd_));
     } else if (of.width > 1) {
       find_means(of, team);
       hessians = means_.data();
-      largest_hessian = of.shards.max(largest_in(means_, team, wide_));
+      largest_hessian = of.shards.max(largest_in(means_, team, use_simd_));
     }
     scale_ = scale(gradients, largest_gradient, n_lanes, of, team);
     // Hessians that count rows are whole numbers already, unless their sum is too large.
@@ -173,7 +173,7 @@ class Rounded {
       const double *from = of.gradient.data(), *sign = signs.data();
       double* to = projected_.data();
       const int width = of.width;
-      simd::with_vectors(wide_, [=]() MDDF_INLINED {
+      simd::with_vectors(use_simd_, [=]() MDDF_INLINED {
         for (int64_t i = first; i < last; ++i) {
           double sums[kGradients] = {};
           for (int k = 0; k < width; ++k)
@@ -203,7 +203,7 @@ class Rounded {
     std::vector<double> sums(width);
     std::mutex merging;
     team.ranges(n_rows(), kFewRows, [&](int64_t first, int64_t last) {
-      const std::vector<double> part = size.sums(values, first, last, width, of.times, wide_);
+      const std::vector<double> part = size.sums(values, first, last, width, of.times, use_simd_);
       std::lock_guard<std::mutex> lock(merging);  // exact in any order
       for (int j = 0; j < width; ++j) sums[j] += part[j];
     });
@@ -223,7 +223,7 @@ class Rounded {
     std::mutex merging;
     team.ranges(n_rows(), kFewRows, [&](int64_t first, int64_t last) {
       RangeStatistics range;
-      simd::with_vectors(wide_, [&]() MDDF_INLINED {
+      simd::with_vectors(use_simd_, [&]() MDDF_INLINED {
         for (int64_t begin = first; begin < last; begin += kBlock)
           round_block(gradients + begin * n_lanes, hessians + begin, n_lanes, of, begin,
                       std::min(kBlock, last - begin), range);
@@ -244,7 +244,7 @@ class Rounded {
     float quotient[kBlock];
     for (int64_t i = 0; i < n; ++i) count[i] = squares[i] = 0;
     for (int64_t i = 0; i < n; ++i) count[i] = of.is_drawn.empty() ? 1 : of.is_drawn[begin + i];
-    if (kCounted)
+    if (kHasCount)
       for (int64_t i = 0; i < n; ++i) numbers[kCount][i] = static_cast<int32_t>(count[i]);
     if (of.times.of)
       for (int64_t i = 0; i < n; ++i) count[i] *= of.times.of[begin + i];
@@ -287,7 +287,7 @@ class Rounded {
 
   double whole_sum(const Multiplicity& times, float unit, int64_t first, int64_t last) const {
     double sum = 0;
-    simd::with_vectors(wide_, [&]() MDDF_INLINED {
+    simd::with_vectors(use_simd_, [&]() MDDF_INLINED {
       const float* squares = squares_.data();
       if (times.of) {
         for (int64_t i = first; i < last; ++i)
@@ -303,7 +303,7 @@ class Rounded {
 
   bool counts_rows_;           // hessians are 1 for each row
   uint64_t rounding_key_ = 0;  // of the round
-  bool wide_;
+  bool use_simd_;
   std::vector<Sum> rows_;
   std::vector<int32_t> order_, partitioned_;
   int64_t n_drawn_;

@@ -3,18 +3,18 @@
 // Gradients, hessians and their sums are whole numbers of 32 bits. Sums therefore depend neither
 // on the order of the rows nor on the number of threads. The splits of a column are compared in
 // single precision (`Compared`). The gain of the best split is computed in double precision and
-// rounded, so that a rounding error is never taken for a gain.
+// rounded, so that a rounding error is never mistaken for a gain.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 
 namespace mddf::gradient {
 
 // Sums over rows. The first numbers are gradients, the last number is the hessian. If rows are
-// counted in addition to the hessian (`kCounted`), the number before the last is their count.
+// counted in addition to the hessian (`kHasCount`), the number before the last is their count.
 template <int kWidth>
 struct alignas(kWidth * sizeof(int32_t)) Sums {
   int32_t of[kWidth] = {};
@@ -47,10 +47,10 @@ struct Leaf {
 };
 
 // Conversion of sums to scores in one round.
-template <int kWidth, bool kCounted, int kOutputs = kWidth - 1 - kCounted>
+template <int kWidth, bool kHasCount, int kOutputs = kWidth - 1 - kHasCount>
 struct Scorer {
   static constexpr int kGradients = kOutputs;
-  static constexpr int kHessian = kWidth - 1, kCount = kHessian - kCounted;
+  static constexpr int kHessian = kWidth - 1, kCount = kHessian - kHasCount;
 
   double l2;        // in units of the hessian
   double rounding;  // 1.5 2^52 times the unit of scores

@@ -13,32 +13,32 @@
 #include "gradient_boosting/count.hpp"
 #include "gradient_boosting/histograms.hpp"
 #include "gradient_boosting/row_lists.hpp"
+#include "gradient_boosting/sorted_rows.hpp"
 #include "gradient_boosting/tree.hpp"
-#include "gradient_boosting/walk.hpp"
 
 namespace mddf::gradient {
 
-template <int kWidth, bool kCounted, int kOutputs>
+template <int kWidth, bool kHasCount, int kOutputs>
 class SymmetricGrower {
  public:
   using Sum = Sums<kWidth>;
-  using RoundOf = Round<kWidth, kCounted, kOutputs>;
-  using ScorerOf = Scorer<kWidth, kCounted, kOutputs>;
-  using Bounded = BoundedLeaf<kWidth, kCounted, kOutputs>;
+  using RoundOf = Round<kWidth, kHasCount, kOutputs>;
+  using ScorerOf = Scorer<kWidth, kHasCount, kOutputs>;
+  using Bounded = BoundedLeaf<kWidth, kHasCount, kOutputs>;
 
   SymmetricGrower(const Columns& columns, const Options& options)
       : columns_(columns),
         options_(options),
         draws_(columns, options),
         orders_(columns.count()),
-        counter_(columns, options.wide()) {
-    if (walks()) walks_ = std::make_unique<Walks>(columns);
+        counter_(columns, options.uses_simd()) {
+    if (prefers_sorted_rows()) sorted_rows_ = std::make_unique<SortedRows>(columns);
   }
 
   void grow(const RoundOf& round, Random& random, Team& team, Interrupt& interrupt, Grown& tree) {
     tree.clear();
-    if (walks_) tree.leaf_of.assign(columns_.n_rows(), 0);
-    tree.leaf_of_way.assign(1, 0);
+    if (sorted_rows_) tree.leaf_of.assign(columns_.n_rows(), 0);
+    tree.leaf_of_path.assign(1, 0);
     begin(round, team);
     std::vector<uint8_t> groups = draws_.all_groups();
     for (int level = 0; level < options_.max_depth; ++level) {
@@ -49,10 +49,10 @@ class SymmetricGrower {
       const bool is_last = level + 1 == options_.max_depth;
       const std::vector<int>& counted = draws_.are_few() || is_last ? drawn : draws_.all();
       Split best = search(round, {drawn, counted}, tree.leaf_of, team);
-      if (!best.found()) break;
+      if (!best.is_valid()) break;
       best.set_codes(columns_[best.column], order_of(best.column));
       const std::vector<Sum> lefts =
-          walks_ ? walk_left(round, best, tree.leaf_of) : count_left(best, team);
+          sorted_rows_ ? left_of_sorted(round, best, tree.leaf_of) : count_left(best, team);
       best.score = improvement(round.scorer, best, lefts);
       if (!(best.score > 0)) break;
       draws_.keep_groups(best.column, groups);
@@ -60,7 +60,7 @@ class SymmetricGrower {
       tree.splits.push_back(best);
     }
     for (const Leaf<kWidth>& leaf : leaves_) tree.limits.push_back(leaf.limits);
-    if (!walks_) find_leaves(tree, team);
+    if (!sorted_rows_) find_leaves(tree, team);
   }
 
  private:
@@ -70,14 +70,14 @@ class SymmetricGrower {
     const std::vector<int>& counted;
   };
 
-  // Whether to walk the rows instead of counting histograms. Walking a row costs about as much as
+  // Whether to visit sorted rows instead of counting histograms. A visit costs about as much as
   // counting 14 rows, or as comparing seven bins of a leaf. These are rough figures.
-  bool walks() const {
+  bool prefers_sorted_rows() const {
     const int64_t n = columns_.n_rows();
     if (columns_.shards().are_several()) return false;  // only histograms are exchanged
-    if (n > kMaxWalked || options_.counting == Counting::kHistograms) return false;
+    if (n > kMaxSortedRows || options_.counting == Counting::kHistograms) return false;
     if (!options_.monotonic.empty()) return false;
-    if (options_.counting == Counting::kWalk) return true;
+    if (options_.counting == Counting::kSortedRows) return true;
     const int64_t leaves = std::min<int64_t>(int64_t{1} << options_.max_depth, n);
     const int64_t steps = 14 * n * options_.max_depth * columns_.count();
     const int64_t counted = n * (options_.max_depth + 1) / 2 * columns_.count();
@@ -89,7 +89,7 @@ class SymmetricGrower {
   void begin(const RoundOf& round, Team& team) {
     leaves_.assign(1, {round.total, round.scorer.of_leaf(round.total), {}});
     is_ordered_.assign(columns_.count(), 0);
-    if (walks_) return;
+    if (sorted_rows_) return;
     lists_.begin(round.order, round.n_drawn, round.gradients, columns_.rows(), team);
     start_ = {0, lists_.size()};
     slot_of_ = {0};
@@ -120,7 +120,7 @@ class SymmetricGrower {
       orders_[c].resize(columns_[c].n_bins);
       order_categories(cells[i].data(), columns_[c].n_bins, round.smoothing, round.lane,
                        orders_[c].data());
-      if (walks_) walks_->sort(columns_, c, orders_[c].data());
+      if (sorted_rows_) sorted_rows_->sort(columns_, c, orders_[c].data());
     });
   }
 
@@ -140,10 +140,10 @@ class SymmetricGrower {
     }
     compared_.clear();
     for (const Leaf<kWidth>& leaf : leaves_) compared_.emplace_back(round.scorer, leaf);
-    if (walks_) return search_by_walk(round, level.drawn, leaf_of, team);
+    if (sorted_rows_) return search_sorted_rows(round, level.drawn, leaf_of, team);
     return search_by_histograms(level, team, [&](int c, const uint8_t* order) {
       ColumnSplit best;
-      simd::with_vectors(options_.wide(), [&]() MDDF_INLINED {
+      simd::with_vectors(options_.uses_simd(), [&]() MDDF_INLINED {
         Scores<int32_t> scores;
         scores.clear(columns_[c]);
         for (size_t l = 0; l < leaves_.size(); ++l)
@@ -181,51 +181,51 @@ class SymmetricGrower {
     return sum;
   }
 
-  // -- search by walking the rows
+  // -- search by visits of sorted rows
 
-  Split search_by_walk(const RoundOf& round, const std::vector<int>& drawn,
-                       const std::vector<uint16_t>& leaf_of, Team& team) {
+  Split search_sorted_rows(const RoundOf& round, const std::vector<int>& drawn,
+                           const std::vector<uint16_t>& leaf_of, Team& team) {
     std::vector<ColumnSplit> best(columns_.count());
     team.each(static_cast<int64_t>(drawn.size()), [&](int64_t i) {
       const int c = drawn[i];
-      simd::with_vectors(options_.wide(),
-                         [&]() MDDF_INLINED { best[c] = walk_column(round, c, leaf_of); });
+      simd::with_vectors(options_.uses_simd(),
+                         [&]() MDDF_INLINED { best[c] = search_sorted_column(round, c, leaf_of); });
     });
     return best_of(drawn, best);
   }
 
-  MDDF_INLINE ColumnSplit walk_column(const RoundOf& round, int c,
-                                      const std::vector<uint16_t>& leaf_of) const {
-    const Walks::Order order = (*walks_)[c];
-    std::vector<Walked<kWidth>> walked;
+  MDDF_INLINE ColumnSplit search_sorted_column(const RoundOf& round, int c,
+                                               const std::vector<uint16_t>& leaf_of) const {
+    const SortedRows::Order order = (*sorted_rows_)[c];
+    std::vector<ScannedLeaf<kWidth>> scanned;
     ColumnSplit best;
     int32_t highest = 0;
     for (const bool missing_left : {false, true}) {
       if (missing_left && !columns_[c].has_missing) break;
-      walked.assign(leaves_.size(), {});
+      scanned.assign(leaves_.size(), {});
       int32_t score = 0;
       if (missing_left) {
         for (int64_t k = order.n_present; k < columns_.n_rows(); ++k)
-          walked[leaf_of[order.rows[k]]].left.add(round.gradients[order.rows[k]]);
+          scanned[leaf_of[order.rows[k]]].left.add(round.gradients[order.rows[k]]);
         for (size_t l = 0; l < leaves_.size(); ++l) {
-          walked[l].gain = static_cast<int32_t>(compared_[l].improvement(walked[l].left));
-          score += walked[l].gain;
+          scanned[l].gain = static_cast<int32_t>(compared_[l].improvement(scanned[l].left));
+          score += scanned[l].gain;
         }
         if (score > highest) {
           highest = score;
           best = {-1, true, static_cast<double>(score)};
         }
       }
-      const int64_t row = walk(order, round.gradients.data(), leaf_of.data(), compared_.data(),
-                               walked.data(), score, highest);
+      const int64_t row = scan_rows(order, round.gradients.data(), leaf_of.data(), compared_.data(),
+                                    scanned.data(), score, highest);
       if (row >= 0) best = {place_of(c, row), missing_left, static_cast<double>(highest)};
     }
     return best;
   }
 
   // Sums on the left of a split, for each leaf.
-  std::vector<Sum> walk_left(const RoundOf& round, const Split& split,
-                             const std::vector<uint16_t>& leaf_of) const {
+  std::vector<Sum> left_of_sorted(const RoundOf& round, const Split& split,
+                                  const std::vector<uint16_t>& leaf_of) const {
     std::vector<Sum> sums(2 * leaves_.size());
     const uint8_t* codes = columns_[split.column].codes;
     for (int64_t i = 0; i < columns_.n_rows(); ++i)
@@ -372,8 +372,8 @@ class SymmetricGrower {
     tree.leaf_of.resize(columns_.n_rows());
     team.ranges(columns_.n_rows(), kFewRows, [&](int64_t first, int64_t last) {
       const int32_t* numbers = columns_.are_all() ? nullptr : columns_.rows().data() + first;
-      find_ways(tree, columns_, numbers, first, last - first, tree.leaf_of.data() + first,
-                options_.wide());
+      find_symmetric_leaves(tree, columns_, numbers, first, last - first,
+                            tree.leaf_of.data() + first, options_.uses_simd());
     });
   }
 
@@ -410,7 +410,7 @@ class SymmetricGrower {
       divided.push_back({left, round.scorer.of_leaf(left), at_left});
       divided.push_back({right, round.scorer.of_leaf(right), at_right});
     }
-    if (walks_) {
+    if (sorted_rows_) {
       for (int64_t i = 0; i < columns_.n_rows(); ++i)
         tree.leaf_of[i] =
             number[2 * tree.leaf_of[i] + split.right[column.codes[columns_.rows()[i]]]];
@@ -418,10 +418,10 @@ class SymmetricGrower {
       divide_rows(split, is_split, team);
     }
     leaves_ = std::move(divided);
-    std::vector<uint16_t> ways;
-    for (const uint16_t leaf : tree.leaf_of_way)
-      ways.insert(ways.end(), {number[2 * leaf], number[2 * leaf + 1]});
-    tree.leaf_of_way = std::move(ways);
+    std::vector<uint16_t> paths;
+    for (const uint16_t leaf : tree.leaf_of_path)
+      paths.insert(paths.end(), {number[2 * leaf], number[2 * leaf + 1]});
+    tree.leaf_of_path = std::move(paths);
   }
 
   // A leaf that is counted, and the leaf whose histogram is the rest of the parent's, or -1.
@@ -435,9 +435,9 @@ class SymmetricGrower {
   std::vector<std::vector<uint8_t>> orders_;  // order of the categories of each column in this tree
   std::vector<uint8_t> is_ordered_;           // whether `orders_` has the column
   std::vector<Leaf<kWidth>> leaves_;
-  std::vector<Compared<kWidth, kCounted, kOutputs>> compared_;
+  std::vector<Compared<kWidth, kHasCount, kOutputs>> compared_;
   // Null if splits are searched by histograms, which need the members below.
-  std::unique_ptr<Walks> walks_;
+  std::unique_ptr<SortedRows> sorted_rows_;
   RowLists<kWidth> lists_;
   std::vector<int64_t> start_;  // first row of each leaf in `lists_`
   std::vector<Sum> cells_;

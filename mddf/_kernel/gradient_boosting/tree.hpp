@@ -16,13 +16,13 @@ namespace mddf::gradient {
 
 // Splits of a tree, and the leaf of each row.
 //
-// A symmetric tree has a split for each level. A way is a path down the levels, numbered by a bit
-// for each level; several ways may lead to one leaf. A leaf-wise tree has two children for each
+// A symmetric tree has a split for each level. A path goes down the levels and is numbered by a bit
+// for each level; several paths may lead to one leaf. A leaf-wise tree has two children for each
 // split: numbers of splits, or -1 - number for a leaf.
 struct Grown {
   std::vector<Split> splits;
   std::vector<int32_t> left, right;
-  std::vector<uint16_t> leaf_of_way;
+  std::vector<uint16_t> leaf_of_path;
   std::vector<Limits> limits;     // limits of the value of each leaf
   std::vector<uint16_t> leaf_of;  // leaf of each row
 
@@ -31,7 +31,7 @@ struct Grown {
     splits.clear();
     left.clear();
     right.clear();
-    leaf_of_way.clear();
+    leaf_of_path.clear();
     limits.clear();
     leaf_of.clear();
   }
@@ -49,15 +49,15 @@ inline uint16_t leaf_at(const Grown& tree, const Columns& columns, int64_t row) 
 
 // Finds the leaves of n rows of the table in a symmetric tree. `numbers` are the rows; if it is
 // null, the rows begin with `first`.
-inline void find_ways(const Grown& tree, const Columns& columns, const int32_t* numbers,
-                      int64_t first, int64_t n, uint16_t* ways, bool wide) {
+inline void find_symmetric_leaves(const Grown& tree, const Columns& columns, const int32_t* numbers,
+                                  int64_t first, int64_t n, uint16_t* paths, bool use_simd) {
   constexpr int64_t kBlock = 1024;  // rows of a block, which stays in the cache; not tuned
-  simd::with_vectors(wide, [=, &tree, &columns]() MDDF_INLINED {
+  simd::with_vectors(use_simd, [=, &tree, &columns]() MDDF_INLINED {
     uint8_t gathered[kBlock];
     for (int64_t begin = 0; begin < n; begin += kBlock) {
       const int64_t m = std::min(kBlock, n - begin);
-      uint16_t* way = ways + begin;
-      std::fill_n(way, m, uint16_t{0});
+      uint16_t* path = paths + begin;
+      std::fill_n(path, m, uint16_t{0});
       for (const Split& split : tree.splits) {
         const Column& column = columns[split.column];
         const uint8_t *codes = gathered, *right = split.right.data();
@@ -67,7 +67,7 @@ inline void find_ways(const Grown& tree, const Columns& columns, const int32_t* 
           codes = column.codes + first + begin;
         const auto add = [&](auto goes_right) MDDF_INLINED {
           for (int64_t i = 0; i < m; ++i)
-            way[i] = static_cast<uint16_t>(2 * way[i] + goes_right(codes[i]));
+            path[i] = static_cast<uint16_t>(2 * path[i] + goes_right(codes[i]));
         };
         const auto missing = static_cast<uint8_t>(column.n_bins);
         const auto place = static_cast<uint8_t>(split.place);
@@ -78,19 +78,19 @@ inline void find_ways(const Grown& tree, const Columns& columns, const int32_t* 
         else
           add([=](uint8_t code) MDDF_INLINED { return code > place; });
       }
-      for (int64_t i = 0; i < m; ++i) way[i] = tree.leaf_of_way[way[i]];
+      for (int64_t i = 0; i < m; ++i) path[i] = tree.leaf_of_path[path[i]];
     }
   });
 }
 
 // Data from which the tree of a round is grown.
-template <int kWidth, bool kCounted, int kOutputs>
+template <int kWidth, bool kHasCount, int kOutputs>
 struct Round {
   const std::vector<Sums<kWidth>>& gradients;  // 0 for rows that were not drawn
   const std::vector<int32_t>& order;           // the rows that were drawn, then the other rows
   int64_t n_drawn;
   const Sums<kWidth>& total;
-  Scorer<kWidth, kCounted, kOutputs> scorer;
+  Scorer<kWidth, kHasCount, kOutputs> scorer;
   double smoothing;  // hessian that is added to each category when categories are sorted
   int lane;          // number of the gradient by which categories are sorted
 };

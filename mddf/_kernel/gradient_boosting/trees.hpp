@@ -77,7 +77,7 @@ struct BoostedTrees {
       if (of_leaf.are_linear()) add_slopes(columns, of_leaf, leaf);
     };
     if (symmetric) {
-      for (const uint16_t leaf : tree.leaf_of_way) add_leaf(leaf);
+      for (const uint16_t leaf : tree.leaf_of_path) add_leaf(leaf);
     } else {
       for (int leaf = 0; leaf < tree.n_leaves(); ++leaf) add_leaf(leaf);
       left.insert(left.end(), tree.left.begin(), tree.left.end());

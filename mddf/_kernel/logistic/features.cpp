@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "common/product.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 
 namespace mddf::logistic {
 namespace {
@@ -70,10 +70,10 @@ Features features(const double* kernel, int64_t n, int64_t m, double jitter, Int
     const std::vector<double> negative = negative_panel(result.root, first, m);
     for (int64_t start = 0; start < n; start += kRows) {
       const int64_t n_rows = std::min(kRows, n - start);
-      simd::with_width([&](auto wide) MDDF_INLINED {
-        solve_panel<decltype(wide)::value>(negative.data(), result.root.data(), first, m,
-                                           kernel + start * m, n_rows,
-                                           result.values.data() + start * m);
+      simd::with_width([&](auto is_wide) MDDF_INLINED {
+        solve_panel<decltype(is_wide)::value>(negative.data(), result.root.data(), first, m,
+                                              kernel + start * m, n_rows,
+                                              result.values.data() + start * m);
       });
       interrupt.poll(n_rows * (first + kPanel) * kPanel / 4);
     }

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "common/elementary.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 #include "logistic/sums.hpp"
 
 namespace mddf::logistic {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 
 namespace mddf::logistic {
 

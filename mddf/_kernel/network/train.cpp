@@ -7,7 +7,7 @@
 #include "common/elementary.hpp"
 #include "common/product.hpp"
 #include "common/random.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 
 namespace mddf::network {
 namespace {
@@ -142,7 +142,8 @@ class Trainer {
       of_square_ = static_cast<float>(1 / (1 - square_left));
       rate_ = static_cast<float>(options_.rate * share);
       const int64_t* some = order.data() + step % n_batches * batch_;
-      simd::with_width([&](auto wide) MDDF_INLINED { take_step<decltype(wide)::value>(some); });
+      simd::with_width([&](auto is_wide)
+                           MDDF_INLINED { take_step<decltype(is_wide)::value>(some); });
       interrupt.poll(batch_ * n_parameters / 4);
     }
     return fitted();
@@ -320,9 +321,9 @@ void apply(const LayerView& layer, const double* inputs, int64_t n, bool activat
     const int64_t n_rows = std::min(kRows, n - first);
     for (int64_t i = 0; i < n_rows; ++i) std::copy_n(layer.biases, n_out, sums.data() + i * out);
     const matrix::Factors<double> rows{inputs + first * n_in, n_in, 1};
-    simd::with_width([&](auto wide) MDDF_INLINED {
-      matrix::add_product<decltype(wide)::value>(rows, weights.data(), out, n_rows, n_in, out,
-                                                 sums.data(), out);
+    simd::with_width([&](auto is_wide) MDDF_INLINED {
+      matrix::add_product<decltype(is_wide)::value>(rows, weights.data(), out, n_rows, n_in, out,
+                                                    sums.data(), out);
     });
     for (int64_t i = 0; i < n_rows; ++i)
       for (int64_t j = 0; j < n_out; ++j) {

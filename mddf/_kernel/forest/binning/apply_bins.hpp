@@ -14,7 +14,7 @@
 #include "common/codes64.hpp"
 #include "common/interrupt.hpp"
 #include "common/prefetch.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 #include "forest/binning/cells.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/data/cells_view.hpp"
@@ -90,9 +90,9 @@ class ColumnLookup {
   }
 
   // Codes at most kBlockRows values.
-  void apply(const Value* values, int64_t n, uint8_t* out, [[maybe_unused]] bool wide) const {
+  void apply(const Value* values, int64_t n, uint8_t* out, [[maybe_unused]] bool use_simd) const {
 #ifdef MDDF_AVX2
-    if (wide) return apply_avx2(values, n, out);
+    if (use_simd) return apply_avx2(values, n, out);
 #endif
     apply_body(values, n, out);
   }
@@ -243,7 +243,7 @@ class BlockCoder {
   // cell is not in the tables.
   bool code_by_row(const Group& group, const T* cells, const T* next, uint8_t* out) const {
 #ifdef MDDF_AVX2
-    if (wide_) return code_by_row_avx2(group, cells, next, out);
+    if (use_simd_) return code_by_row_avx2(group, cells, next, out);
 #endif
     return code_by_row_body(group, cells, next, out);
   }
@@ -297,7 +297,7 @@ class BlockCoder {
       for (int64_t i = 0; i < n; ++i) codes[i] = code_of(values[i], bins_.count(c));
     } else if (is_looked_up(c)) {
       if (!lookups_[c]) lookups_[c] = std::make_unique<Lookup>(edges(c), n_edges(c));
-      lookups_[c]->apply(values, n, codes, wide_);
+      lookups_[c]->apply(values, n, codes, use_simd_);
     } else {
       search_bins(edges(c), n_edges(c), values, n, codes);
     }
@@ -313,7 +313,7 @@ class BlockCoder {
   const Bins& bins_;
   const uint8_t* wanted_;
   const int64_t n_rows_;
-  const bool wide_ = simd::supported();
+  const bool use_simd_ = simd::supported();
   std::vector<Group> groups_;
   std::vector<std::unique_ptr<Lookup>> lookups_;  // made when they are needed
   std::vector<Value> values_;

@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "common/prefetch.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 #include "forest/data/cells_view.hpp"
 
 namespace mddf {
@@ -174,9 +174,9 @@ MDDF_TARGET_AVX2 bool as_bytes_avx2(const T* cells, int64_t n, uint8_t* to) {
 }
 #endif
 template <class T>
-bool as_bytes(const T* cells, int64_t n, uint8_t* to, [[maybe_unused]] bool wide) {
+bool as_bytes(const T* cells, int64_t n, uint8_t* to, [[maybe_unused]] bool use_simd) {
 #ifdef MDDF_AVX2
-  if (wide) return as_bytes_avx2(cells, n, to);
+  if (use_simd) return as_bytes_avx2(cells, n, to);
 #endif
   return as_bytes_body(cells, n, to);
 }
@@ -198,9 +198,9 @@ class Intervals {
     per_unit_ = std::min((last_ - 1) / range, std::numeric_limits<float>::max());
   }
   // Finds the intervals of n values. NaN may be in any interval.
-  void find(const Value* values, int64_t n, int32_t* to, [[maybe_unused]] bool wide) const {
+  void find(const Value* values, int64_t n, int32_t* to, [[maybe_unused]] bool use_simd) const {
 #ifdef MDDF_AVX2
-    if (wide) return find_avx2(values, n, to);
+    if (use_simd) return find_avx2(values, n, to);
 #endif
     find_body(values, n, to);
   }

@@ -19,7 +19,7 @@
 #include "common/interrupt.hpp"
 #include "common/midpoint.hpp"
 #include "common/prefetch.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 #include "forest/binning/cells.hpp"
 #include "forest/binning/quantiles.hpp"
 #include "forest/binning/rank_bins.hpp"
@@ -56,8 +56,8 @@ class DistinctValues {
     few_ = only_integers_ = true;
   }
   template <class Value>
-  void add(const Value* values, int64_t n, bool wide) {
-    only_integers_ = only_integers_ && count(values, n, wide);
+  void add(const Value* values, int64_t n, bool use_simd) {
+    only_integers_ = only_integers_ && count(values, n, use_simd);
     if (only_integers_) return;
     for (int64_t i = 0; i < n && few_; ++i) {
       if (std::isnan(values[i])) continue;
@@ -114,9 +114,9 @@ class DistinctValues {
 
   // Returns false if a value is not a small integer.
   template <class Value>
-  bool count(const Value* values, int64_t n, [[maybe_unused]] bool wide) {
+  bool count(const Value* values, int64_t n, [[maybe_unused]] bool use_simd) {
 #ifdef MDDF_AVX2
-    if (wide) return count_avx2(values, n);
+    if (use_simd) return count_avx2(values, n);
 #endif
     return count_body(values, n);
   }
@@ -250,7 +250,7 @@ template <class Value, class T>
 AllBins find_bins_of_many(const CellsView<T>& table, const double* weights, int64_t first,
                           int64_t last, int max_bins, Interrupt& interrupt) {
   constexpr int64_t kFirstGroup = 256, kBlocksBetweenLooks = 32, kWidth = kBlockColumns<T>;
-  const bool wide = simd::supported();
+  const bool use_simd = simd::supported();
   const int64_t n_rows = table.n_rows;
   ColumnReader<T> reader(table, weights);
   std::vector<ColumnBins> result(last - first);
@@ -270,7 +270,7 @@ AllBins find_bins_of_many(const CellsView<T>& table, const double* weights, int6
           continue;
         any = true;
         reader.read(row, n, c, width, [&](int64_t column, const auto* values, int64_t n_values) {
-          of(column).add(values, n_values, wide);
+          of(column).add(values, n_values, use_simd);
           if (looks % kBlocksBetweenLooks == 0) of(column).few();
         });
         interrupt.poll(2 * n * width);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/midpoint.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 #include "forest/binning/cells.hpp"
 
 namespace mddf {
@@ -113,7 +113,7 @@ class QuantileBins {
 template <class Value>
 class PartialSort {
  public:
-  PartialSort(QuantileBins<Value>& bins, bool wide) : bins_(bins), wide_(wide) {}
+  PartialSort(QuantileBins<Value>& bins, bool use_simd) : bins_(bins), use_simd_(use_simd) {}
 
   // Adds n values. Both arrays have n places and are overwritten.
   void add(Value* values, Value* scratch, int64_t n, int depth = 0) {
@@ -132,7 +132,7 @@ class PartialSort {
     const auto for_each = [&](auto visit) {
       for (int64_t first = 0; first < n; first += kBlockRows) {
         const int64_t here = std::min(kBlockRows, n - first);
-        intervals.find(values + first, here, at, wide_);
+        intervals.find(values + first, here, at, use_simd_);
         for (int64_t i = 0; i < here; ++i) visit(at[i], values[first + i]);
       }
     };
@@ -166,7 +166,7 @@ class PartialSort {
   }
 
   QuantileBins<Value>& bins_;
-  const bool wide_;
+  const bool use_simd_;
 };
 
 }  // namespace detail

@@ -12,7 +12,7 @@
 
 #include "common/interrupt.hpp"
 #include "common/reserve.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 #include "forest/binning/cells.hpp"
 #include "forest/binning/quantiles.hpp"
 #include "forest/data/bins.hpp"
@@ -50,9 +50,9 @@ template <class Value>
 class Ranks {
  public:
   // Ranks n cells. The rank of NaN is kMissing.
-  void find(const Value* cells, int64_t n, [[maybe_unused]] bool wide) {
+  void find(const Value* cells, int64_t n, [[maybe_unused]] bool use_simd) {
 #ifdef MDDF_AVX2
-    if (wide) {
+    if (use_simd) {
       if (!count<float>(cells, n)) count<Value>(cells, n);
       return close_gaps(n);
     }
@@ -127,7 +127,7 @@ AllBins bin_by_rank(const CellsView<T>& table, const double* weights, int64_t fi
                     const Codes* codes, Interrupt& interrupt) {
   using Value = CellValue<T>;
   constexpr int64_t kWidth = kBlockColumns<T>, kRowPlaces = detail::kMaxRows;
-  const bool wide = simd::supported();
+  const bool use_simd = simd::supported();
   const int64_t n_rows = table.n_rows, n_columns = last - first;
   bool is_reserved = false;
   AllBins bins;
@@ -147,7 +147,7 @@ AllBins bin_by_rank(const CellsView<T>& table, const double* weights, int64_t fi
     }
     for (int64_t j = 0; j < width; ++j) {
       const Value* of_column = &cells[j * kRowPlaces];
-      ranks.find(of_column, n_rows, wide);
+      ranks.find(of_column, n_rows, use_simd);
       bins.add(ranks.values(), ranks.n_values());
       for (int64_t i = 0; codes && i < n_rows; ++i)
         coded[j * kRowPlaces + i] = static_cast<uint8_t>(ranks[i]);

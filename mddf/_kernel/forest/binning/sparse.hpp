@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/interrupt.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 #include "forest/binning/apply_bins.hpp"
 #include "forest/binning/cells.hpp"
 #include "forest/binning/find_bins.hpp"
@@ -45,7 +45,7 @@ void add_few_cells(Value* cells, int64_t n, bool has_others, AllBins& bins) {
 template <class T>
 AllBins find_bins(const SparseCellsView<T>& table, int64_t first, int64_t last, int max_bins,
                   Interrupt& interrupt) {
-  const bool wide = simd::supported();
+  const bool use_simd = simd::supported();
   const int64_t few = std::min<int64_t>(kBlockRows, max_bins) - 1;
   T zero = 0, cells[kBlockRows];
   AllBins bins;
@@ -61,11 +61,11 @@ AllBins find_bins(const SparseCellsView<T>& table, int64_t first, int64_t last, 
       continue;
     }
     distinct.begin(max_bins);
-    if (has_others) distinct.add(&zero, 1, wide);
+    if (has_others) distinct.add(&zero, 1, use_simd);
     for (int64_t i = 0; i < n_stored; i += kBlockRows) {
       const int64_t n = std::min(kBlockRows, n_stored - i);
       read_cells(table.cells + start + i, n, cells);
-      distinct.add(cells, n, wide);
+      distinct.add(cells, n, use_simd);
       interrupt.poll(4 * n);
     }
     if (distinct.few())

@@ -9,7 +9,7 @@
 
 #include "common/codes64.hpp"
 #include "common/prefetch.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 #include "forest/data/bin_matrix.hpp"
 #include "forest/data/training.hpp"
 
@@ -19,7 +19,7 @@ class GatheredRows {
  public:
   // Whether trees read a large part of the table. Copies contain whole rows.
   static bool suits(const BinMatrix& matrix, const GrowOptions& options) {
-    return matrix.by_column && options.wide() && !options.random_thresholds &&
+    return matrix.by_column && options.uses_simd() && !options.random_thresholds &&
            matrix.n_columns > kLine && options.max_features * kLevels >= matrix.n_columns;
   }
 

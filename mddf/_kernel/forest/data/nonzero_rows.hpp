@@ -16,7 +16,7 @@
 #include "common/interrupt.hpp"
 #include "common/prefetch.hpp"
 #include "common/reserve.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 #include "forest/data/bin_matrix.hpp"
 #include "forest/data/training.hpp"
 
@@ -53,7 +53,7 @@ class NonzeroRows {
 
   // Whether these rows make growing trees faster.
   static bool suits(const BinMatrix& matrix, const GrowOptions& options) {
-    return options.wide() && options.random_thresholds && options.max_features == 1 &&
+    return options.uses_simd() && options.random_thresholds && options.max_features == 1 &&
            matrix.by_column && matrix.n_columns > kMinColumns && matrix.n_columns <= kMaxFetched &&
            matrix.n_rows <= kMaxRows && has_few_codes(matrix);
   }

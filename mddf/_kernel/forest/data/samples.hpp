@@ -9,7 +9,7 @@ namespace mddf {
 constexpr int64_t kSmall = 64;
 
 // A sample whose weight is a count (unit weights, bootstrap): sums are exact integers.
-struct CountedSample {
+struct BootstrapSample {
   using Weight = uint32_t;
   uint32_t row;
   uint16_t label, weight;

@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "common/simd.hpp"
 #include "common/span.hpp"
-#include "common/wide.hpp"
 #include "forest/data/bin_matrix.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/data/cuts.hpp"
@@ -48,7 +48,7 @@ struct GrowOptions {
     constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
     return !(gain + kEpsilon >= min_decrease * (1 - 8 * kEpsilon));
   }
-  bool wide() const { return wide_vectors && simd::supported(); }
+  bool uses_simd() const { return wide_vectors && simd::supported(); }
 };
 
 // Classes of all rows of the table.

@@ -12,7 +12,7 @@
 #include "forest/grow/grower.hpp"
 #include "forest/grow/row_counts.hpp"
 #include "forest/predict/predict.hpp"
-#include "forest/predict/walker.hpp"
+#include "forest/predict/traversal.hpp"
 #include "forest/tree/pruning.hpp"
 
 namespace mddf {
@@ -90,12 +90,12 @@ class BlockGrower {
  private:
   template <class View>
   void predict_held_out(const View& trees) {
-    walk_held_out(
-        trees, block_.held_out, counts_, data_.matrix, walker_, interrupt_,
+    traverse_held_out(
+        trees, block_.held_out, counts_, data_.matrix, traversal_, interrupt_,
         [&](int64_t row, uint64_t leaf) { add_held_out(trees, leaf, block_.held_out.sums, row); });
   }
 
-  Walker walker_;
+  Traversal traversal_;
 };
 
 // Grows a tree for each seed on divided rows.

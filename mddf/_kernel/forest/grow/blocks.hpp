@@ -18,7 +18,7 @@
 
 namespace mddf {
 
-constexpr uint32_t kMaxCounted = UINT16_MAX;  // largest count of a row in the samples of a tree
+constexpr uint32_t kMaxSampleCount = UINT16_MAX;  // largest count of a row in the samples of a tree
 
 // The trees to grow on the rows of this process.
 struct Block {

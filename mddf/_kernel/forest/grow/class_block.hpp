@@ -16,8 +16,8 @@
 
 namespace mddf {
 
-inline CountedSample sample_of(const CountedSample&, int64_t row, uint16_t label, uint32_t count,
-                               const double*) {
+inline BootstrapSample sample_of(const BootstrapSample&, int64_t row, uint16_t label,
+                                 uint32_t count, const double*) {
   return {static_cast<uint32_t>(row), label, static_cast<uint16_t>(count)};
 }
 inline WeightedSample sample_of(const WeightedSample&, int64_t row, uint16_t label, uint32_t count,
@@ -39,8 +39,8 @@ class ClassBlock : public BlockGrower<ClassBlock<Sample, Criterion>, TrainingSet
       grower_.samples() = all_samples_;
     } else {
       counts_.draw(random);
-      if constexpr (std::is_same_v<Sample, CountedSample>)
-        if (counts_.most() > kMaxCounted) {
+      if constexpr (std::is_same_v<Sample, BootstrapSample>)
+        if (counts_.most() > kMaxSampleCount) {
           if (!heavy_) heavy_.emplace(data_, block_.options, interrupt_);
           take_samples(heavy_->samples());
           return heavy_->grow(random, trees, importances);
@@ -67,7 +67,7 @@ class ClassBlock : public BlockGrower<ClassBlock<Sample, Criterion>, TrainingSet
           sample_of(Any{}, row, data_.target.labels[row], counts_[row], block_.sampling.weights);
       n += samples[n].weight > 0;
     };
-    if constexpr (std::is_same_v<Any, CountedSample> && std::is_same_v<Criterion, Gini>)
+    if constexpr (std::is_same_v<Any, BootstrapSample> && std::is_same_v<Criterion, Gini>)
       for (int64_t row = 0; row < n_rows; ++row) take(row);
     else
       for (const int32_t row : distinct_rows()) take(row);
@@ -112,7 +112,7 @@ GrownTrees grow_classes(const TrainingSet& data, const Block& block, Interrupt& 
   // 180 KB, for which the stack may have no room: then there would be no exception.
   if (block.sampling.weights)
     return std::make_unique<ClassBlock<WeightedSample, Criterion>>(data, block, interrupt)->grow();
-  return std::make_unique<ClassBlock<CountedSample, Criterion>>(data, block, interrupt)->grow();
+  return std::make_unique<ClassBlock<BootstrapSample, Criterion>>(data, block, interrupt)->grow();
 }
 
 }  // namespace mddf

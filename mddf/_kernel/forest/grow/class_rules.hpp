@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/interrupt.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 #include "forest/data/bin_matrix.hpp"
 #include "forest/data/gathered_rows.hpp"
 #include "forest/data/nonzero_rows.hpp"
@@ -190,7 +190,7 @@ class ClassRules : public TreeState<TrainingSet, TreeSample, TreeWriter, ListedC
   using List = ClassList<Weight>;
   using Small = SmallClasses<Criterion>;
 #ifdef MDDF_AVX2
-  static constexpr bool kHasSmall = std::is_same_v<Sample, CountedSample>;
+  static constexpr bool kHasSmall = std::is_same_v<Sample, BootstrapSample>;
 #else
   static constexpr bool kHasSmall = false;
 #endif

@@ -6,7 +6,7 @@ template GrownTrees grow_classes<Gini>(const TrainingSet&, const Block&, Interru
 
 GrownTrees grow_divided(const TrainingSet& data, const DividedBlock& block, DividedClassRows& rows,
                         Interrupt& interrupt) {
-  return grow_on_divided<ClassRules<CountedSample, Gini>>(data, block, rows, interrupt);
+  return grow_on_divided<ClassRules<BootstrapSample, Gini>>(data, block, rows, interrupt);
 }
 
 }  // namespace mddf

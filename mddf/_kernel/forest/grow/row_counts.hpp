@@ -10,7 +10,7 @@
 #include "common/span.hpp"
 #include "forest/data/bin_matrix.hpp"
 #include "forest/data/training.hpp"
-#include "forest/predict/walker.hpp"
+#include "forest/predict/traversal.hpp"
 #include "forest/tree/trees.hpp"
 
 namespace mddf {
@@ -120,8 +120,9 @@ class RowCounts {
 // Finds the leaves of the held-out rows in the last tree. Calls emit(position, leaf) with the
 // position among the held-out rows and the word of the leaf, and counts the tree.
 template <class Emit>
-void walk_held_out(const NodesView& trees, const HeldOut& held_out, const RowCounts& counts,
-                   const BinMatrix& matrix, Walker& walker, Interrupt& interrupt, Emit emit) {
+void traverse_held_out(const NodesView& trees, const HeldOut& held_out, const RowCounts& counts,
+                       const BinMatrix& matrix, Traversal& traversal, Interrupt& interrupt,
+                       Emit emit) {
   constexpr int64_t kAtOnce = int64_t{1} << 14;
   const int64_t t = trees.n_trees() - 1;
   const Span<int32_t>& from = held_out.rows;
@@ -133,7 +134,7 @@ void walk_held_out(const NodesView& trees, const HeldOut& held_out, const RowCou
         positions.push_back(static_cast<int32_t>(next));
     const int64_t n = static_cast<int64_t>(positions.size());
     interrupt.poll(kWorkPerRow * n);
-    walker.walk(
+    traversal.run(
         trees, t, n, [&](int64_t i) { return matrix.row(from[positions[i]]); },
         [&](int64_t i, uint32_t leaf) {
           emit(positions[i], trees.tree(t)[leaf]);

@@ -10,7 +10,7 @@
 
 #include "common/interrupt.hpp"
 #include "common/prefetch.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 #include "forest/data/bin_matrix.hpp"
 #include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
@@ -47,7 +47,7 @@ class ValueRules : public TreeState<ValueTraining, RowSample, ValueWriter, Targe
                     !options.limits_leaves() && !options.weighs_splits() &&
                     options.loss == Loss::kSquaredError),
         from_root_(kOne && take_first_),
-        wide_(options.wide()),
+        use_simd_(options.uses_simd()),
         node_(data.target),
         root_(data.target),
         subtree_(data.target),
@@ -185,7 +185,7 @@ class ValueRules : public TreeState<ValueTraining, RowSample, ValueWriter, Targe
     const uint32_t n = frame.size();
     if (!from_root_) writer_.gain(split.column, gain_);
     if (gathered_ != split.column || !options_.random_thresholds) gather(from, n, split.column);
-    const uint32_t n_left = divide_samples(split, from, codes_.data(), n, to, sides_, wide_);
+    const uint32_t n_left = divide_samples(split, from, codes_.data(), n, to, sides_, use_simd_);
     // The sums of the smaller side are computed, the sums of the larger side are differences.
     const bool count_left = n_left <= n - n_left;
     const TargetSums counted = count_left ? add_up(to, n_left) : add_up(to + n_left, n - n_left);
@@ -349,7 +349,7 @@ class ValueRules : public TreeState<ValueTraining, RowSample, ValueWriter, Targe
   // Completely random splits need no targets. Importances may then be less precise: sums are
   // measured from the least target of the tree or of a small subtree.
   const bool from_root_;
-  const bool wide_;
+  const bool use_simd_;
   Node node_, root_, subtree_, side_;
   const Node* from_ = &root_;  // node from whose least target sums are measured
   Search search_;

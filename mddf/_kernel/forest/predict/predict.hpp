@@ -1,5 +1,5 @@
 // forest/predict: predictions by trees. Input: views of trees and rows. Output: leaves, or sums
-// over trees. This header handles all trees and coded rows, walker.hpp a single tree, and
+// over trees. This header handles all trees and coded rows, traversal.hpp a single tree, and
 // predict_numbers.hpp rows that are not coded.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include "common/interrupt.hpp"
 #include "forest/data/bin_matrix.hpp"
-#include "forest/predict/walker.hpp"
+#include "forest/predict/traversal.hpp"
 #include "forest/tree/trees.hpp"
 
 namespace mddf {
@@ -60,18 +60,18 @@ void for_each_leaf(const NodesView& trees, const BinMatrix& bins, Interrupt& int
     const auto row = [&](int64_t i) { return bins.row(i); };
     interrupt.poll(kWorkPerRow * n_trees * bins.n_rows);
     if (trees.has_categorical)
-      walk_few(bins.n_rows, n_trees, tree, row, NextByCode<true>{}, emit);
+      traverse_few(bins.n_rows, n_trees, tree, row, NextByCode<true>{}, emit);
     else
-      walk_few(bins.n_rows, n_trees, tree, row, NextByCode<false>{}, emit);
+      traverse_few(bins.n_rows, n_trees, tree, row, NextByCode<false>{}, emit);
     return;
   }
-  Walker walker;
+  Traversal traversal;
   const int64_t block = std::min(block_rows(trees, bins.n_rows), most_rows);
   for (int64_t first = 0; first < bins.n_rows; first += block) {
     const int64_t n = std::min(block, bins.n_rows - first);
     for (int64_t t = 0; t < n_trees; ++t) {
       interrupt.poll(kWorkPerRow * n);
-      walker.walk(
+      traversal.run(
           trees, t, n, [&](int64_t i) { return bins.row(first + i); },
           [&](int64_t i, uint32_t leaf) { emit(first + i, t, leaf); });
     }

@@ -10,7 +10,7 @@
 #include "forest/data/bins.hpp"
 #include "forest/data/cells_view.hpp"
 #include "forest/predict/predict.hpp"
-#include "forest/predict/walker.hpp"
+#include "forest/predict/traversal.hpp"
 #include "forest/tree/trees.hpp"
 
 namespace mddf {
@@ -67,7 +67,7 @@ void add_leaves_of_numbers(const View& trees, const Bins& bins, const CellsView<
   for (int64_t row = first; row < last; row += kFewRows) {
     const int64_t n = std::min(kFewRows, last - row);
     interrupt.poll(kWorkPerRow * trees.n_trees() * n);
-    walk_few(
+    traverse_few(
         n, trees.n_trees(), tree, [&](int64_t i) { return x.data + (row + i) * x.row_stride; },
         NextByNumber<T>{x.column_stride},
         [&](int64_t i, int64_t t, uint32_t leaf) {

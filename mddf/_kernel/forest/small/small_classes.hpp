@@ -11,7 +11,7 @@
 #include "common/bits.hpp"
 #include "common/codes64.hpp"
 #include "common/random.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 #include "forest/data/bin_matrix.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/data/samples.hpp"
@@ -47,13 +47,13 @@ class SmallClasses : public avx2::RandomSmallNodes<SmallClasses<Criterion>, Tree
   // are whole numbers and do not depend on the order of addition. The terms of other criteria are
   // not whole numbers.
   static bool suits(const GrowOptions& options) {
-    if (!options.wide() || options.limits_leaves() || options.weighs_splits()) return false;
+    if (!options.uses_simd() || options.limits_leaves() || options.weighs_splits()) return false;
     if (options.random_thresholds) return options.max_features == 1;
     return std::is_same_v<Criterion, Gini>;
   }
 
   // Grows the subtree below a node with more than one class.
-  MDDF_TARGET_AVX2 void grow(Node node, const CountedSample* samples,
+  MDDF_TARGET_AVX2 void grow(Node node, const BootstrapSample* samples,
                              const NodeClasses<uint32_t>& classes, const BinMatrix& matrix,
                              Random& random) {
     Base::enter(samples, static_cast<int>(classes.n_samples), matrix);
@@ -62,7 +62,7 @@ class SmallClasses : public avx2::RandomSmallNodes<SmallClasses<Criterion>, Tree
   }
 
  private:
-  void enter_classes(const CountedSample* samples, const NodeClasses<uint32_t>& classes) {
+  void enter_classes(const BootstrapSample* samples, const NodeClasses<uint32_t>& classes) {
     classes_ = &classes;
     class_mask_.assign(classes.n_present, 0);
     for (int c = 0; c < classes.n_present; ++c)

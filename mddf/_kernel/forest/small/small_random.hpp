@@ -9,7 +9,7 @@
 #include "common/bits.hpp"
 #include "common/codes64.hpp"
 #include "common/random.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 #include "forest/data/bin_matrix.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/data/nonzero_rows.hpp"

@@ -7,7 +7,7 @@
 
 #include "common/bits.hpp"
 #include "common/codes64.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 
 #ifdef MDDF_AVX2
 

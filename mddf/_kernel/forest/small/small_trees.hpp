@@ -11,7 +11,7 @@
 #include "common/bits.hpp"
 #include "common/codes64.hpp"
 #include "common/random.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 #include "forest/data/bin_matrix.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/data/samples.hpp"
@@ -87,7 +87,7 @@ inline std::unique_ptr<SmallValueTrees> SmallValueTrees::make(const ValueTrainin
       data.target.n_outputs != 1)
     return nullptr;
 #ifdef MDDF_AVX2
-  if (options.wide() && (!options.random_thresholds || options.max_features == 1))
+  if (options.uses_simd() && (!options.random_thresholds || options.max_features == 1))
     return std::make_unique<avx2::SmallValues>(data, options, pool, writer);
 #endif
   if (options.random_thresholds) return nullptr;

@@ -2,7 +2,7 @@
 // medians.
 //
 // The bins of a column are removed one after another from the samples of the node, once from either
-// end. The median of the rest moves by few places each time. Two such walks find the medians on
+// end. The median of the rest moves by few places each time. Two such passes find the medians on
 // both sides of all thresholds in time proportional to the number of samples.
 #pragma once
 

@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "common/bits.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 
 namespace mddf::simd {
 
@@ -256,9 +256,9 @@ MDDF_TARGET_AVX2 inline int find_best_avx2(BinSums sums, double total_terms, dou
 
 template <class Weight>
 void sweep(const Weight* bins, int n_bins, int n_classes, const double* total, double* left,
-           BinSums sums, [[maybe_unused]] bool wide) {
+           BinSums sums, [[maybe_unused]] bool use_simd) {
 #ifdef MDDF_AVX2
-  if (wide) {
+  if (use_simd) {
     const auto by_fours = [&](auto fours) {
       sweep_avx2<fours>(bins, n_bins, n_classes, total, left, sums);
     };
@@ -277,9 +277,9 @@ inline bool sweep_narrow([[maybe_unused]] const uint32_t* bins, [[maybe_unused]]
                          [[maybe_unused]] int n_classes, [[maybe_unused]] double weight,
                          [[maybe_unused]] const uint32_t* total,
                          [[maybe_unused]] const uint32_t* first, [[maybe_unused]] BinSums sums,
-                         [[maybe_unused]] bool wide) {
+                         [[maybe_unused]] bool use_simd) {
 #ifdef MDDF_AVX2
-  if (!wide || weight > kMaxNarrow) return false;
+  if (!use_simd || weight > kMaxNarrow) return false;
   const auto by_classes = [&](auto classes) {
     if (classes == n_classes) sweep_narrow<classes>(bins, n_bins, total, first, sums);
     return classes == n_classes;
@@ -299,9 +299,9 @@ inline bool sweep_narrow([[maybe_unused]] const uint32_t* bins, [[maybe_unused]]
 inline bool sweep_words([[maybe_unused]] const uint64_t* words, [[maybe_unused]] int n_words,
                         [[maybe_unused]] int bits, [[maybe_unused]] int n_classes,
                         [[maybe_unused]] const double* total, [[maybe_unused]] uint64_t first,
-                        [[maybe_unused]] BinSums sums, [[maybe_unused]] bool wide) {
+                        [[maybe_unused]] BinSums sums, [[maybe_unused]] bool use_simd) {
 #ifdef MDDF_AVX2
-  if (!wide) return false;
+  if (!use_simd) return false;
   if (n_classes == 2)
     sweep_words<2>(words, n_words, bits, total, first, sums);
   else
@@ -319,9 +319,9 @@ inline bool sweep_words([[maybe_unused]] const uint64_t* words, [[maybe_unused]]
 inline int find_best([[maybe_unused]] BinSums sums, [[maybe_unused]] double total_terms,
                      [[maybe_unused]] double weight, [[maybe_unused]] int from,
                      [[maybe_unused]] int end, [[maybe_unused]] double best,
-                     [[maybe_unused]] double* scores, [[maybe_unused]] bool wide) {
+                     [[maybe_unused]] double* scores, [[maybe_unused]] bool use_simd) {
 #ifdef MDDF_AVX2
-  if (wide) return find_best_avx2(sums, total_terms, weight, from, end, best, scores);
+  if (use_simd) return find_best_avx2(sums, total_terms, weight, from, end, best, scores);
 #endif
   return kUnknown;
 }

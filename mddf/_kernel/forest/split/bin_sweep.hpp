@@ -18,7 +18,7 @@ namespace mddf {
 template <class Criterion, class Weight>
 class BinSweep {
  public:
-  explicit BinSweep(bool wide) : wide_(wide) {}
+  explicit BinSweep(bool use_simd) : use_simd_(use_simd) {}
 
   // Must be called before the columns of a new node.
   void begin_node() { has_begun_ = false; }
@@ -45,12 +45,13 @@ class BinSweep {
     const simd::BinSums sums{terms_.data(), cross_terms_.data(), weight_left_.data()};
     const int n_classes = static_cast<int>(total_.size());
     if constexpr (kCounts)
-      if (simd::sweep_narrow(bins, n_bins, n_classes, weight_, counts_.data(), first, sums, wide_))
+      if (simd::sweep_narrow(bins, n_bins, n_classes, weight_, counts_.data(), first, sums,
+                             use_simd_))
         return;
     if constexpr (kGini) {
       left_.assign(total_.size(), 0);
       for (int c = 0; first && c < n_; ++c) left_[c] = static_cast<double>(first[c]);
-      simd::sweep(bins, n_bins, n_classes, total_.data(), left_.data(), sums, wide_);
+      simd::sweep(bins, n_bins, n_classes, total_.data(), left_.data(), sums, use_simd_);
     } else {
       run_by_class(first, bins, n_bins);
     }
@@ -61,9 +62,9 @@ class BinSweep {
   bool run([[maybe_unused]] const Packed<Weight>& first,
            [[maybe_unused]] const Packed<Weight>* groups, [[maybe_unused]] int n_groups) {
     if constexpr (kCounts)
-      return simd::sweep_words(&groups->bits, n_groups, PackedCounts::kBits, n_, total_.data(),
-                               first.bits,
-                               {terms_.data(), cross_terms_.data(), weight_left_.data()}, wide_);
+      return simd::sweep_words(
+          &groups->bits, n_groups, PackedCounts::kBits, n_, total_.data(), first.bits,
+          {terms_.data(), cross_terms_.data(), weight_left_.data()}, use_simd_);
     return false;
   }
 
@@ -83,7 +84,7 @@ class BinSweep {
     if constexpr (kGini) {
       const simd::BinSums sums{terms_.data(), cross_terms_.data(), weight_left_.data()};
       int bin =
-          simd::find_best(sums, total_terms_, weight_, from, end, best, scores_.data(), wide_);
+          simd::find_best(sums, total_terms_, weight_, from, end, best, scores_.data(), use_simd_);
       if (bin != simd::kUnknown) {
         if (bin < end) offer(bin);
         return;
@@ -117,7 +118,7 @@ class BinSweep {
     }
   }
 
-  const bool wide_;
+  const bool use_simd_;
   bool has_begun_ = false;
   int n_ = 0;
   double total_terms_ = 0, weight_ = 0, start_weight_ = 0;

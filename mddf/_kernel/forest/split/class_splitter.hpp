@@ -113,7 +113,7 @@ class ClassSplitter {
       gather(from, n, 1);
       tile_codes_ = tile_.data();
     }
-    return divide_samples(split, from, tile_codes_, n, to, sides_, options_.wide());
+    return divide_samples(split, from, tile_codes_, n, to, sides_, options_.uses_simd());
   }
   // Must be called if another node was searched since the split was found.
   void forget_codes() { tile_codes_ = nullptr; }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/random.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 
 namespace mddf {
 

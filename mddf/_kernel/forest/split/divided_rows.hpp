@@ -40,7 +40,7 @@ class DividedClassRows : public DividedRows {
   // Divides the rows of a node between its children `left` and `left` + 1.
   virtual void divide(uint32_t node, const Split& split, uint32_t left) = 0;
   // Copies the rows of a node. The samples then refer to rows of the matrix of the training set.
-  virtual void copy(uint32_t node, std::vector<CountedSample>& samples) = 0;
+  virtual void copy(uint32_t node, std::vector<BootstrapSample>& samples) = 0;
 };
 
 // Rows with the targets of a single output, drawn for one tree.

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 
 namespace mddf::simd {
 
@@ -106,11 +106,11 @@ uint32_t divide_by_fours(const Sample* samples, const uint8_t* codes, uint32_t n
 
 template <class Sample>
 uint32_t divide(const Sample* samples, const uint8_t* codes, uint32_t n, uint8_t shift,
-                uint8_t threshold, Sample* to, [[maybe_unused]] bool wide) {
+                uint8_t threshold, Sample* to, [[maybe_unused]] bool use_simd) {
   if constexpr (sizeof(Sample) == 8)
     if (n >= 16) {
 #ifdef MDDF_AVX2
-      if (wide) return divide_avx2(samples, codes, n, shift, threshold, to);
+      if (use_simd) return divide_avx2(samples, codes, n, shift, threshold, to);
 #endif
       return divide_by_fours(samples, codes, n, shift, threshold, to);
     }

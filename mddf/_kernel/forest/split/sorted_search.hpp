@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/codes64.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/split/best_threshold.hpp"
 #include "forest/split/criterion.hpp"
@@ -24,7 +24,7 @@ class SortedSearch {
   using Node = NodeClasses<Weight>;
   using Sum = typename Sweep<Criterion, Weight>::Sum;
 
-  explicit SortedSearch(bool wide) : wide_(wide) {}
+  explicit SortedSearch(bool use_simd) : use_simd_(use_simd) {}
 
   // Offers all thresholds for which allows(rows_left, sweep) returns true. Codes lie in [low, high]
   // or are missing.
@@ -129,7 +129,7 @@ class SortedSearch {
   // more than kFewCodes.
   bool find_few_others(const uint8_t* codes, int64_t n, int low) {
 #ifdef MDDF_AVX2
-    if (wide_) {
+    if (use_simd_) {
       n_others_ =
           find_others(codes, n, static_cast<uint8_t>(low), other_samples_.data(), kFewCodes);
       return n_others_ >= 0;
@@ -146,7 +146,7 @@ class SortedSearch {
     return true;
   }
 
-  [[maybe_unused]] const bool wide_;
+  [[maybe_unused]] const bool use_simd_;
   Sweep<Criterion, Weight> sweep_;
   int n_groups_ = 0;
   std::array<int, 256> group_bin_;

@@ -131,15 +131,15 @@ inline bool draw_split(const TrainingData& data, int32_t column, const CodeSet& 
 // Moves the samples to `to`, first the samples that go left; returns their number.
 template <class Sample>
 uint32_t divide_samples(const Split& split, const Sample* samples, const uint8_t* codes, uint32_t n,
-                        Sample* to, std::vector<uint8_t>& sides, bool wide) {
+                        Sample* to, std::vector<uint8_t>& sides, bool use_simd) {
   const uint8_t missing_left = split.missing_left;
   if (!split.categorical)
     return simd::divide(samples, codes, n, missing_left,
-                        static_cast<uint8_t>(split.threshold + missing_left), to, wide);
+                        static_cast<uint8_t>(split.threshold + missing_left), to, use_simd);
   // Membership in the set is written as 0 or 1, which is then compared with 0.
   if (sides.size() < n) sides.resize(n);
   for (uint32_t i = 0; i < n; ++i) sides[i] = !split.left.contains(codes[i]);
-  return simd::divide(samples, sides.data(), n, 0, 0, to, wide);
+  return simd::divide(samples, sides.data(), n, 0, 0, to, use_simd);
 }
 
 // Sends categories and missing values that the node does not have to the side with more weight.

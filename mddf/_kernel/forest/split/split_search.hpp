@@ -31,7 +31,7 @@ class SplitSearch {
   using Node = NodeClasses<Weight>;
 
   explicit SplitSearch(const GrowOptions& options)
-      : options_(options), sorted_(options.wide()), bin_sweep_(options.wide()) {}
+      : options_(options), sorted_(options.uses_simd()), bin_sweep_(options.uses_simd()) {}
 
   // Begins with a new node.
   void begin_node() { bin_sweep_.begin_node(); }

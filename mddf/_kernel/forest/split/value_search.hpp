@@ -41,7 +41,7 @@ class ValueSearch {
   static constexpr bool kMedians = false;  // leaves hold means
 
   ValueSearch(const TrainingData& data, const GrowOptions& options, const Node& node)
-      : sweeps_(kSweeps && options.wide() && !options.limits_leaves()),
+      : sweeps_(kSweeps && options.uses_simd() && !options.limits_leaves()),
         data_(data),
         options_(options),
         node_(node),

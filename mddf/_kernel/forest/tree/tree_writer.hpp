@@ -9,7 +9,7 @@
 
 #include "common/midpoint.hpp"
 #include "common/prefetch.hpp"
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/data/cuts.hpp"
 #include "forest/split/split.hpp"

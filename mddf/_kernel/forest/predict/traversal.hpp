@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "common/wide.hpp"
+#include "common/simd.hpp"
 #include "forest/data/bin_matrix.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/tree/trees.hpp"
@@ -34,7 +34,7 @@ struct NextByCode {
 // row; after the last row, row 0 fills the lane. fetch(i) is called shortly before row i starts,
 // except for the first kLanes rows.
 template <class Tree, class Row, class Next, class Fetch, class Emit>
-void walk_nodes(int64_t n, Tree tree, Row row, Next next, Fetch fetch, Emit emit) {
+void traverse_nodes(int64_t n, Tree tree, Row row, Next next, Fetch fetch, Emit emit) {
   constexpr int kLanes = 8, kSteps = 2, kAhead = 4;
   if (n == 0) return;
   decltype(tree(0)) nodes[kLanes];
@@ -68,9 +68,9 @@ void walk_nodes(int64_t n, Tree tree, Row row, Next next, Fetch fetch, Emit emit
 // The same for a few rows and all trees. emit(row, tree, index of the leaf) is called in the order
 // of the trees, then of the rows.
 template <class Tree, class Row, class Next, class Emit>
-void walk_few(int64_t n_rows, int64_t n_trees, Tree tree, Row row, Next next, Emit emit) {
+void traverse_few(int64_t n_rows, int64_t n_trees, Tree tree, Row row, Next next, Emit emit) {
   std::vector<uint32_t> leaves(n_trees * n_rows);
-  walk_nodes(
+  traverse_nodes(
       n_trees * n_rows, [&](int64_t i) { return tree(i / n_rows); },
       [&](int64_t i) { return row(i % n_rows); }, next, [](int64_t) {},
       [&](int64_t i, uint32_t leaf) { leaves[i] = leaf; });
@@ -78,7 +78,7 @@ void walk_few(int64_t n_rows, int64_t n_trees, Tree tree, Row row, Next next, Em
     for (int64_t r = 0; r < n_rows; ++r) emit(r, t, leaves[i++]);
 }
 
-// A node in the layout for walking. The next node is `child` or `child` + 1. In trees without
+// A node in the layout for traversal. The next node is `child` or `child` + 1. In trees without
 // categories, a row goes right if its code + `shift` (modulo 256) is above `threshold`. In trees
 // with categories, `shift` and `threshold` together are the number of the set of codes that go
 // right. A leaf leads to itself, so further steps do no harm.
@@ -103,15 +103,15 @@ constexpr int64_t kWideColumns = 256, kBatchBytes = int64_t{5} << 17;
 // rows take a few steps at a time. There is then no branch on the kind of a node or on the arrival
 // of a row, which the processor could not predict. If wide rows exceed a batch, each row goes down
 // to its leaf while it is in the first-level cache, and later rows are prefetched.
-class Walker {
+class Traversal {
  public:
   // Calls emit(i, index of the leaf) for i in [0, n). row(i) returns the codes of row i.
   template <class Row, class Emit>
-  void walk(const NodesView& trees, int64_t t, int64_t n, Row row, Emit emit) {
+  void run(const NodesView& trees, int64_t t, int64_t n, Row row, Emit emit) {
     if (trees.has_categorical)
-      walk_tree<true>(trees, t, n, row, emit);
+      traverse<true>(trees, t, n, row, emit);
     else
-      walk_tree<false>(trees, t, n, row, emit);
+      traverse<false>(trees, t, n, row, emit);
   }
 
  private:
@@ -119,34 +119,34 @@ class Walker {
   static constexpr uint32_t kNumericSets = 512, kMaxSets = 65536;
 
   template <bool kCategories, class Row, class Emit>
-  void walk_tree(const NodesView& trees, int64_t t, int64_t n, Row row, Emit emit) {
+  void traverse(const NodesView& trees, int64_t t, int64_t n, Row row, Emit emit) {
     // Most words of a tree, per row, for which converting nodes to steps is faster. In large trees,
     // loading the nodes takes most of the time, and steps pay off for fewer rows.
     constexpr int64_t kMaxWordsPerRow = 48, kMaxOfLarge = 192, kLargeTree = int64_t{1} << 17;
     const uint64_t* tree = trees.tree(t);
     const int64_t size = trees.tree_size(t), n_columns = trees.n_columns;
-    const bool wide =
+    const bool wide_rows =
         n_columns >= kWideColumns && n_columns <= kMaxFetched && n * n_columns > kBatchBytes;
     const int64_t most = (size < kLargeTree ? kMaxWordsPerRow : kMaxOfLarge) * n;
-    const bool in_steps =
-        !wide && size <= most && n_columns <= kMaxStepColumns && prepare<kCategories>(tree, size);
+    const bool in_steps = !wide_rows && size <= most && n_columns <= kMaxStepColumns &&
+                          prepare<kCategories>(tree, size);
     for (int64_t first = 0; first < n; first += kRows) {
       const uint32_t here = static_cast<uint32_t>(std::min(kRows, n - first));
       for (uint32_t i = 0; i < here; ++i) rows_[i] = row(first + i);
       if (in_steps && n_columns >= kWideColumns)
-        walk_steps<kCategories, 16>(here);
+        traverse_by_steps<kCategories, 16>(here);
       else if (in_steps)
-        walk_steps<kCategories, 8>(here);
+        traverse_by_steps<kCategories, 8>(here);
       else
-        walk_one_by_one<kCategories>(tree, here, wide ? n_columns : 0);
+        traverse_one_by_one<kCategories>(tree, here, wide_rows ? n_columns : 0);
       for (uint32_t i = 0; i < here; ++i) emit(first + i, at_[i]);
     }
   }
 
   // Writes the leaves of the first n of rows_ into at_. Prefetches n_fetched columns of later rows.
   template <bool kCategories>
-  void walk_one_by_one(const uint64_t* tree, uint32_t n, int64_t n_fetched) {
-    walk_nodes(
+  void traverse_one_by_one(const uint64_t* tree, uint32_t n, int64_t n_fetched) {
+    traverse_nodes(
         n, [tree](int64_t) { return tree; }, [this](int64_t i) { return rows_[i]; },
         NextByCode<kCategories>{}, [&](int64_t i) { prefetch_row(rows_[i], n_fetched); },
         [this](int64_t i, uint32_t leaf) { at_[i] = leaf; });
@@ -236,18 +236,18 @@ class Walker {
   // Sends n of rows_ down the tree by steps, kLanes rows at a time. Wide rows use more lanes,
   // because more of their cells are not in the cache.
   template <bool kCategories, int kLanes>
-  void walk_steps(uint32_t n) {
+  void traverse_by_steps(uint32_t n) {
     constexpr int kSteps = 6;
     const Step* steps = steps_.data();
     for (uint32_t i = 0; i < n; ++i) {
       at_[i] = 0;
-      walking_[i] = static_cast<uint16_t>(i);
+      active_[i] = static_cast<uint16_t>(i);
     }
     while (n > 0) {
       uint32_t kept = 0;
       const auto arrive = [&](uint16_t row, uint32_t index) {
         at_[row] = index;
-        walking_[kept] = row;
+        active_[kept] = row;
         kept += steps[index].child != index;
       };
       uint32_t i = 0;
@@ -255,16 +255,16 @@ class Walker {
         uint32_t index[kLanes];
         const uint8_t* bins[kLanes];
         for (int lane = 0; lane < kLanes; ++lane) {
-          index[lane] = at_[walking_[i + lane]];
-          bins[lane] = rows_[walking_[i + lane]];
+          index[lane] = at_[active_[i + lane]];
+          bins[lane] = rows_[active_[i + lane]];
         }
         for (int s = 0; s < kSteps; ++s)
           for (int lane = 0; lane < kLanes; ++lane)
             index[lane] = next<kCategories>(steps[index[lane]], bins[lane]);
-        for (int lane = 0; lane < kLanes; ++lane) arrive(walking_[i + lane], index[lane]);
+        for (int lane = 0; lane < kLanes; ++lane) arrive(active_[i + lane], index[lane]);
       }
       for (; i < n; ++i) {
-        const uint16_t row = walking_[i];
+        const uint16_t row = active_[i];
         uint32_t index = at_[row];
         for (int s = 0; s < kSteps; ++s) index = next<kCategories>(steps[index], rows_[row]);
         arrive(row, index);
@@ -276,8 +276,8 @@ class Walker {
   std::vector<Step> steps_;
   std::vector<CodeSet> right_;  // by number: set of codes that go right
   std::array<const uint8_t*, kRows> rows_;
-  std::array<uint32_t, kRows> at_;       // present node of each row
-  std::array<uint16_t, kRows> walking_;  // rows that have not arrived
+  std::array<uint32_t, kRows> at_;      // present node of each row
+  std::array<uint16_t, kRows> active_;  // rows that have not arrived
 };
 
 constexpr int64_t kWorkPerRow = 64;  // work units of a row in one tree, for Interrupt::poll

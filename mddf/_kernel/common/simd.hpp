@@ -44,15 +44,15 @@ inline bool supported() {
 
 #ifdef MDDF_AVX2
 template <class Work>
-MDDF_TARGET_AVX2 void call_wide(const Work& work) {
+MDDF_TARGET_AVX2 void call_avx2(const Work& work) {
   work();
 }
 #endif
 // Calls work(). A lambda that is MDDF_INLINED is also compiled for wide vectors.
 template <class Work>
-void with_vectors([[maybe_unused]] bool wide, const Work& work) {
+void with_vectors([[maybe_unused]] bool use_simd, const Work& work) {
 #ifdef MDDF_AVX2
-  if (wide) return call_wide(work);
+  if (use_simd) return call_avx2(work);
 #endif
   work();
 }
@@ -61,7 +61,7 @@ void with_vectors([[maybe_unused]] bool wide, const Work& work) {
 template <class Work>
 void with_width(const Work& work) {
 #ifdef MDDF_AVX2
-  if (supported()) return call_wide([&]() MDDF_INLINED { work(std::true_type{}); });
+  if (supported()) return call_avx2([&]() MDDF_INLINED { work(std::true_type{}); });
 #endif
   work(std::false_type{});
 }

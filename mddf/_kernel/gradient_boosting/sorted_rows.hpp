@@ -12,7 +12,7 @@
 namespace mddf::gradient {
 
 // The rows sorted by the codes of each column; rows with a missing value are last.
-class Walks {
+class SortedRows {
  public:
   struct Order {
     const uint16_t* rows;
@@ -20,7 +20,7 @@ class Walks {
     int64_t n_present;
   };
 
-  explicit Walks(const Columns& columns)
+  explicit SortedRows(const Columns& columns)
       : n_rows_(columns.n_rows()),
         rows_(columns.count() * columns.n_rows()),
         ends_(rows_.size()),
@@ -65,11 +65,11 @@ class Walks {
   std::vector<int64_t> n_present_;
 };
 
-constexpr int64_t kMaxWalked = 65536;  // rows, which are numbered by 16 bits
+constexpr int64_t kMaxSortedRows = 65536;  // rows, which are numbered by 16 bits
 
-// A leaf during a walk: the sums of the rows on the left, and their gain.
+// A leaf during a scan: the sums of the rows on the left, and their gain.
 template <int kWidth>
-struct Walked {
+struct ScannedLeaf {
   Sums<kWidth> left;
   int32_t gain = 0;
 };
@@ -78,13 +78,13 @@ struct Walked {
 // left, or -1. The order of rows with the same code does not matter, because only the scores after
 // the last of them are compared.
 template <int kWidth, class ComparedLeaf>
-MDDF_INLINE int64_t walk(const Walks::Order& order, const Sums<kWidth>* gradients,
-                         const uint16_t* leaf_of, const ComparedLeaf* compared,
-                         Walked<kWidth>* leaves, int32_t score, int32_t& best) {
+MDDF_INLINE int64_t scan_rows(const SortedRows::Order& order, const Sums<kWidth>* gradients,
+                              const uint16_t* leaf_of, const ComparedLeaf* compared,
+                              ScannedLeaf<kWidth>* leaves, int32_t score, int32_t& best) {
   int64_t last_left = -1;
   for (int64_t k = 0; k < order.n_present; ++k) {
     const uint16_t row = order.rows[k], number = leaf_of[row];
-    Walked<kWidth>& leaf = leaves[number];
+    ScannedLeaf<kWidth>& leaf = leaves[number];
     Sums<kWidth> left = leaf.left;
     left.add(gradients[row]);
     leaf.left = left;

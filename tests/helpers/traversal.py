@@ -1,10 +1,10 @@
-"""Trees as arrays, walked in plain numpy."""
+"""Trees as arrays, traversed in plain numpy."""
 
 import numpy as np
 from table_cases import read_again
 
 
-def walk(tree, row):
+def node_path(tree, row):
     """The nodes that a row passes: numbers, codes of categories, NaN where missing."""
     path = [0]
     while tree.children_left[node := path[-1]] != -1:
