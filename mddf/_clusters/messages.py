@@ -1,23 +1,30 @@
-"""Messages between the workers of a fit, over the connections of Dask's workers.
+"""Messages between the workers of a fit, over connections of Dask.
 
-They have the encryption and authentication of the cluster.
+They have the encryption and authentication of the cluster. A rank opens a connection to each rank
+that it sends to, and keeps it until its fit ends: a call of a Dask worker for each message takes
+twice the CPU time (0.94 ms of both processes, and 0.45 ms on a connection that is kept).
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from typing import Any, cast
 
 import numpy as np
 from distributed import Worker
+from distributed.comm import Comm, connect
 from distributed.protocol import to_serialize
 
 from mddf._clusters.communication import Communicator, LostWorkerError, Message
 
 # Name under which Dask's workers know the function that takes messages.
-_HANDLER = "mddf_message"
+_HANDLER = "mddf_messages"
+# Messages up to so many bytes are packed together with what surrounds them, which copies them;
+# larger ones are sent as arrays. Not tuned.
+_MAX_PACKED_BYTES = 2**16
 # Messages of fits that are at work in this process, by fit and rank.
 _inboxes: dict[tuple[str, int], Inbox] = {}
 
@@ -29,23 +36,23 @@ class Inbox:
     """
 
     def __init__(self) -> None:
-        # By the rank that sent a message, and the number of the message among its messages.
-        self._messages: dict[tuple[int, int], np.ndarray] = {}
+        # By the rank that sent them, in the order in which they were sent.
+        self._messages: defaultdict[int, deque[Message]] = defaultdict(deque)
         self._has_changed = asyncio.Event()
         self._swap: asyncio.Task[object] | None = None
         self._is_cancelled = False
 
-    def put(self, sender: int, number: int, data: np.ndarray) -> None:
+    def put(self, sender: int, message: Message) -> None:
         """Add a message that has arrived."""
-        self._messages[sender, number] = data
+        self._messages[sender].append(message)
         self._has_changed.set()
 
-    async def take(self, sender: int, number: int) -> np.ndarray:
-        """Wait for a message."""
-        while (sender, number) not in self._messages:
+    async def take(self, sender: int) -> Message:
+        """Wait for the next message of a rank."""
+        while not self._messages[sender]:
             self._has_changed.clear()
             await self._has_changed.wait()
-        return self._messages.pop((sender, number))
+        return self._messages[sender].popleft()
 
     def begin_swap(self) -> None:
         """Let `cancel` end the coroutine that calls this."""
@@ -60,10 +67,17 @@ class Inbox:
             self._swap.cancel()
 
 
-def _receive(fit: str, to: int, sender: int, number: int, data: np.ndarray) -> None:
-    inbox = _inboxes.get((fit, to))
-    if inbox is not None:  # a message to a fit that has failed here is dropped
-        inbox.put(sender, number, data)
+async def _receive(comm: Comm, fit: str, to: int, sender: int) -> None:
+    """Take the messages of a connection until it ends."""
+    try:
+        inbox = _inboxes.get((fit, to))
+        while inbox is not None:  # a fit that has failed here takes no messages
+            (data,) = await comm.read()
+            inbox.put(sender, memoryview(data))
+    except OSError:  # the sender has closed the connection, or has ended
+        pass
+    finally:
+        comm.abort()
 
 
 def open_inbox(worker: Worker, fit: str, rank: int) -> None:
@@ -115,8 +129,7 @@ class DaskCommunicator(Communicator):
         self._addresses = addresses
         self._timeout = timeout
         self._inbox = _inboxes[fit, rank]
-        self._n_sent = [0] * self.size
-        self._n_received = [0] * self.size
+        self._comms: dict[int, Comm] = {}
 
     def swap(self, outgoing: Mapping[int, Message], sources: Iterable[int]) -> dict[int, Message]:
         """Send and receive messages at the same time.
@@ -128,31 +141,33 @@ class DaskCommunicator(Communicator):
             fit is cancelled.
         """
         # Workers of one process get the very object, while the caller may change its array.
-        copies = {
-            rank: np.frombuffer(bytes(message), np.uint8) for rank, message in outgoing.items()
-        }
+        copies = {rank: bytes(message) for rank, message in outgoing.items()}
         swapping = self._swap(copies, list(sources))
         loop = cast(Any, self._worker.loop).asyncio_loop  # an attribute of a subclass of IOLoop
         future = asyncio.run_coroutine_threadsafe(swapping, loop)
         try:
-            received = future.result()
+            return future.result()
         except (asyncio.CancelledError, CancelledError):
             raise LostWorkerError("the fit is cancelled") from None
-        return {rank: data.data for rank, data in received.items()}
+
+    def close(self) -> None:
+        """Close the connections after what has been sent."""
+        for comm in self._comms.values():
+            self._worker.loop.add_callback(comm.close)
 
     async def _swap(
-        self, outgoing: Mapping[int, np.ndarray], sources: Sequence[int]
-    ) -> dict[int, np.ndarray]:
+        self, outgoing: Mapping[int, bytes], sources: Sequence[int]
+    ) -> dict[int, Message]:
         self._inbox.begin_swap()
         waiting_for = set(outgoing) | set(sources)
         received = {}
         try:
             async with asyncio.timeout(self._timeout):
-                await asyncio.gather(*(self._send(rank, data) for rank, data in outgoing.items()))
+                for rank, message in outgoing.items():
+                    await self._send(rank, message)
                 waiting_for = set(sources)
                 for rank in sources:
-                    received[rank] = await self._inbox.take(rank, self._n_received[rank])
-                    self._n_received[rank] += 1
+                    received[rank] = await self._inbox.take(rank)
                     waiting_for.remove(rank)
         except TimeoutError:
             rank = min(waiting_for)
@@ -162,20 +177,22 @@ class DaskCommunicator(Communicator):
             ) from None
         return received
 
-    async def _send(self, rank: int, data: np.ndarray) -> None:
-        number = self._n_sent[rank]
-        self._n_sent[rank] += 1
-        self.n_bytes_sent += data.nbytes
+    async def _send(self, rank: int, message: bytes) -> None:
+        self.n_bytes_sent += len(message)
+        is_small = len(message) <= _MAX_PACKED_BYTES
+        data = message if is_small else to_serialize(np.frombuffer(message, np.uint8))
         try:
-            await getattr(self._worker.rpc(self._addresses[rank]), _HANDLER)(
-                fit=self._fit,
-                to=rank,
-                sender=self.rank,
-                number=number,
-                data=to_serialize(data),
-                reply=False,
-            )
+            if rank not in self._comms:
+                self._comms[rank] = await self._connect(rank)
+            await self._comms[rank].write([data])
         except OSError as error:
             raise LostWorkerError(
                 f"the worker of rank {rank} ({self._addresses[rank]}) has ended during the fit"
             ) from error
+
+    async def _connect(self, rank: int) -> Comm:
+        """Connect to the inbox of a rank."""
+        comm = await connect(self._addresses[rank], **self._worker.connection_args)
+        call = {"op": _HANDLER, "reply": False}
+        await comm.write(call | {"fit": self._fit, "to": rank, "sender": self.rank})
+        return comm

@@ -75,15 +75,14 @@ def fit_rank(
     task: FitTask, rank: int, training: Sequence[RowsOfUser], validation: Sequence[RowsOfUser]
 ) -> FitResult:
     """Fit the model together with the other workers."""
+    communicator = DaskCommunicator(get_worker(), task.name, rank, task.addresses, task.timeout)
     try:
-        communicator = DaskCommunicator(
-            get_worker(), task.name, rank, task.addresses, task.timeout
-        )
         return _fit_with(communicator, task, training, validation)
     except (TypeError, ValueError) as error:
         error.args = (_with_rows_of_all(str(error), task, rank),)
         raise
     finally:
+        communicator.close()
         close_inbox(task.name, rank)
 
 

@@ -71,17 +71,25 @@ class PythonExchange : public Exchange {
   void sum(int32_t* numbers, int64_t n) override { call("add_up", numbers, n); }
   void sum(double* numbers, int64_t n) override { call("add_up", numbers, n); }
   void max(double* numbers, int64_t n) override { call("maximize", numbers, n); }
+  void sum_and_max(double* sums, int64_t n_sums, double* maxima, int64_t n_maxima) override {
+    nb::gil_scoped_acquire acquire;
+    communicator_.attr("add_up_and_maximize")(view(sums, n_sums), view(maxima, n_maxima));
+  }
   void receive(double* numbers, int64_t n) override { call("receive_from_before", numbers, n); }
   void pass_on(double* numbers, int64_t n) override { call("pass_on", numbers, n); }
 
  private:
-  // The method changes the numbers in place; the array is a view of them.
+  // The methods change the numbers in place; the array is a view of them.
+  template <class T>
+  static nb::object view(T* numbers, int64_t n) {
+    const size_t length = n;
+    nb::ndarray<nb::numpy, T, nb::ndim<1>> array(numbers, 1, &length, nb::none());
+    return nb::cast(array, nb::rv_policy::reference);
+  }
   template <class T>
   void call(const char* method, T* numbers, int64_t n) {
     nb::gil_scoped_acquire acquire;
-    const size_t length = n;
-    nb::ndarray<nb::numpy, T, nb::ndim<1>> view(numbers, 1, &length, nb::none());
-    communicator_.attr(method)(nb::cast(view, nb::rv_policy::reference));
+    communicator_.attr(method)(view(numbers, n));
   }
 
   nb::object communicator_;

@@ -19,6 +19,8 @@ class Exchange {
   virtual void sum(int32_t* numbers, int64_t n) = 0;
   virtual void sum(double* numbers, int64_t n) = 0;
   virtual void max(double* numbers, int64_t n) = 0;
+  // Both in one message.
+  virtual void sum_and_max(double* sums, int64_t n_sums, double* maxima, int64_t n_maxima) = 0;
   // Replaces numbers by the numbers that the shard with the rows before has passed on; does not
   // change those of the first shard.
   virtual void receive(double* numbers, int64_t n) = 0;
@@ -53,6 +55,9 @@ class Shards {
   double max(double number) const {
     max(&number, 1);
     return number;
+  }
+  void sum_and_max(double* sums, int64_t n_sums, double* maxima, int64_t n_maxima) const {
+    if (exchange_) exchange_->sum_and_max(sums, n_sums, maxima, n_maxima);
   }
   // Calls add(numbers), which continues sums over the rows before, on each shard in turn.
   template <class Add>

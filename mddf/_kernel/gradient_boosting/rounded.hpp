@@ -88,18 +88,24 @@ class Rounded {
       hessians = means_.data();
       largest_hessian = of.shards.max(largest_in(means_, team, use_simd_));
     }
-    scale_ = scale(gradients, largest_gradient, n_lanes, of, team);
     // Hessians that count rows are whole numbers already, unless their sum is too large.
     const bool whole = counts_rows_ && of.times.total <= std::ldexp(1.0, kBits);
-    hessian_scale_ = whole ? 0 : scale(hessians, largest_hessian, 1, of, team);
+    const SizeOf gradient_size(largest_gradient), hessian_size(largest_hessian);
+    std::vector<double> sums = absolute_sums(gradient_size, gradients, n_lanes, of, team);
+    if (!whole) sums.push_back(absolute_sums(hessian_size, hessians, 1, of, team)[0]);
+    of.shards.sum(sums);
+    hessian_scale_ = 0;
+    if (!whole) {
+      hessian_scale_ = hessian_size.scale({sums.back()}, of.times, kBits);
+      sums.pop_back();
+    }
+    scale_ = gradient_size.scale(sums, of.times, kBits);
     total_ = {};
     steepest_ = 0;
     flat_ = 0;
     if (of.rounding_keys) rounding_key_ = random.next();
     if (any()) round(gradients, hessians, n_lanes, of, team);
-    of.shards.sum(total_.of, kWidth);
-    steepest_ = static_cast<float>(of.shards.max(double{steepest_}));
-    flat_ = of.shards.sum(flat_);
+    add_up_statistics(of.shards);
   }
 
   // Whether any row has a gradient and a hessian other than 0.
@@ -197,9 +203,9 @@ class Rounded {
     });
   }
 
-  int scale(const double* values, double largest, int width, const Gradients& of,
-            Team& team) const {
-    const SizeOf size(largest);
+  // Sums over the rows of this shard; see `SizeOf::sums`.
+  std::vector<double> absolute_sums(const SizeOf& size, const double* values, int width,
+                                    const Gradients& of, Team& team) const {
     std::vector<double> sums(width);
     std::mutex merging;
     team.ranges(n_rows(), kFewRows, [&](int64_t first, int64_t last) {
@@ -207,8 +213,18 @@ class Rounded {
       std::lock_guard<std::mutex> lock(merging);  // exact in any order
       for (int j = 0; j < width; ++j) sums[j] += part[j];
     });
-    of.shards.sum(sums);
-    return size.scale(sums, of.times, kBits);
+    return sums;
+  }
+
+  // Replaces the statistics of this shard by those of all.
+  void add_up_statistics(const Shards& shards) {
+    std::vector<double> sums(total_.of, total_.of + kWidth);
+    sums.push_back(flat_);
+    double steepest = steepest_;
+    shards.sum_and_max(sums.data(), kWidth + 1, &steepest, 1);
+    for (int j = 0; j < kWidth; ++j) total_.of[j] = static_cast<int32_t>(sums[j]);
+    flat_ = sums[kWidth];
+    steepest_ = static_cast<float>(steepest);
   }
 
   // Statistics of a range of rows; see the members of the same names.
