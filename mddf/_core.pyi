@@ -919,8 +919,6 @@ class RankedFeatures:
     def n_rows(self) -> int: ...
     @property
     def n_features(self) -> int: ...
-    @property
-    def code_bytes(self) -> int: ...
     def search(
         self,
         signed_weight: ReadFloat64sInOrder,
@@ -968,7 +966,6 @@ def quadboost_path(
     n_rounds: int,
     tolerance: float,
     progress: Callable,
-    wide_vectors: bool = True,
 ) -> tuple: ...
 @overload
 def quadboost_path(
@@ -981,7 +978,6 @@ def quadboost_path(
     n_rounds: int,
     tolerance: float,
     progress: Callable,
-    wide_vectors: bool = True,
 ) -> tuple: ...
 def adaboost_path(
     values: ReadInt8TableInOrder,

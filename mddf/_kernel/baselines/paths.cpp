@@ -155,7 +155,7 @@ BoostingPath quadboost_path(const Value* values, std::size_t n_learners, std::si
                             const double* y, const double* weight, const QuadSettings& settings,
                             const Report& report, Interrupt& interrupt) {
   Coordinates<Value> learners(values, n_learners, n_rows, y, weight, settings, interrupt);
-  Products<Value> products(values, n_learners, n_rows, weight, settings.wide_vectors, interrupt);
+  Products<Value> products(values, n_learners, n_rows, weight, interrupt);
   double objective = 0.0;
   for (std::size_t i = 0; i < n_rows; ++i) {
     objective += weight[i] * y[i] * y[i];

@@ -17,8 +17,7 @@ struct QuadSettings {
   double lambda;     // l1, l2
   double alpha_max;  // linf
   std::size_t n_rounds;
-  double tolerance;   // stop when the best decrease is not larger
-  bool wide_vectors;  // where the processor has them; they change nothing but the time
+  double tolerance;  // stop when the best decrease is not larger
 };
 
 // Results of the rounds, with one entry for each round.

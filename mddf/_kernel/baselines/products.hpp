@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "baselines/vote.hpp"
+#include "common/bits.hpp"
 #include "common/simd.hpp"
 
 namespace mddf::boosting {
@@ -52,40 +53,21 @@ struct SignBits {
   }
 };
 
-struct PlainCount {
-  MDDF_INLINE static int of(std::uint64_t x) {
-    x -= (x >> 1) & 0x5555555555555555ULL;
-    x = (x & 0x3333333333333333ULL) + ((x >> 2) & 0x3333333333333333ULL);
-    x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
-    return static_cast<int>((x * 0x0101010101010101ULL) >> 56);
-  }
-};
-
 // product[j] = share of rows on which learners j and k agree, minus the share on which they differ.
-template <class Count>
-MDDF_INLINE void sign_products(const SignBits& signs, std::size_t k, double* product) {
-  const std::uint64_t* mine = signs.bits.data() + k * signs.words;
-  const std::uint64_t* other = signs.bits.data();
-  const double n = static_cast<double>(signs.n_rows);
-  for (std::size_t j = 0; j < signs.n_learners; ++j, other += signs.words) {
-    std::int64_t differ = 0;
-    for (std::size_t w = 0; w < signs.words; ++w) {
-      differ += Count::of(mine[w] ^ other[w]);
+inline void sign_products(const SignBits& signs, std::size_t k, double* product) {
+  simd::with_vectors(simd::supported(), [&]() MDDF_INLINED {
+    const std::uint64_t* mine = signs.bits.data() + k * signs.words;
+    const std::uint64_t* other = signs.bits.data();
+    const double n = static_cast<double>(signs.n_rows);
+    for (std::size_t j = 0; j < signs.n_learners; ++j, other += signs.words) {
+      std::int64_t differ = 0;
+      for (std::size_t w = 0; w < signs.words; ++w) {
+        differ += count_bits(mine[w] ^ other[w]);
+      }
+      product[j] = (n - 2.0 * static_cast<double>(differ)) / n;
     }
-    product[j] = (n - 2.0 * static_cast<double>(differ)) / n;
-  }
+  });
 }
-
-#ifdef MDDF_AVX2
-struct BuiltinCount {
-  MDDF_INLINE static int of(std::uint64_t x) { return __builtin_popcountll(x); }
-};
-
-MDDF_TARGET_AVX2 inline void sign_products_avx2(const SignBits& signs, std::size_t k,
-                                                double* product) {
-  sign_products<BuiltinCount>(signs, k, product);
-}
-#endif
 
 // Inner products of one learner with all learners, made when first asked for. Learners in {-1, +1}
 // under equal weights are compared 64 rows at a time.
@@ -94,9 +76,8 @@ class Products {
  public:
   Products(const Products&) = delete;
   Products(const Value* values, std::size_t n_learners, std::size_t n_rows, const double* weight,
-           bool use_simd, Interrupt& interrupt)
+           Interrupt& interrupt)
       : interrupt_(interrupt),
-        use_simd_(use_simd && simd::supported()),
         values_(values),
         n_learners_(n_learners),
         n_rows_(n_rows),
@@ -122,7 +103,7 @@ class Products {
     column.resize(n_learners_);
     if (!signs_.empty()) {
       interrupt_.poll(static_cast<std::int64_t>(n_learners_ * (signs_.front().words + 1)));
-      compare(k, column.data());
+      sign_products(signs_.front(), k, column.data());
     } else {
       std::vector<double> weighted(n_rows_);
       for (std::size_t i = 0; i < n_rows_; ++i) {
@@ -136,17 +117,7 @@ class Products {
  private:
   static constexpr std::size_t kMaxBytes = std::size_t{1} << 28;  // kept between rounds
 
-  void compare(std::size_t k, double* column) const {
-#ifdef MDDF_AVX2
-    if (use_simd_) {
-      return sign_products_avx2(signs_.front(), k, column);
-    }
-#endif
-    sign_products<PlainCount>(signs_.front(), k, column);
-  }
-
   Interrupt& interrupt_;
-  [[maybe_unused]] const bool use_simd_;
   const Value* values_;
   std::size_t n_learners_, n_rows_;
   const double* weight_;

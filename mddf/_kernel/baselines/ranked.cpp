@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
-#include <utility>
 
 #include "common/midpoint.hpp"
 
@@ -30,11 +29,9 @@ bool is_small_integer_column(const std::vector<double>& column, double& low, dou
 
 RankedFeatures::RankedFeatures(const double* x, std::size_t n_rows, std::size_t n_features,
                                Interrupt& interrupt)
-    : n_rows_(n_rows) {
+    : n_rows_(n_rows), codes_(n_rows * n_features) {
   runs_of_.reserve(n_features);
-  std::vector<std::uint32_t> all_codes(n_rows * n_features);
   std::vector<std::vector<double>> columns(kColumnsPerPass, std::vector<double>(n_rows));
-  std::vector<std::uint32_t> codes(n_rows);
   for (std::size_t first = 0; first < n_features; first += kColumnsPerPass) {
     const std::size_t width = std::min(kColumnsPerPass, n_features - first);
     for (std::size_t i = 0; i < n_rows; ++i) {
@@ -48,15 +45,14 @@ RankedFeatures::RankedFeatures(const double* x, std::size_t n_rows, std::size_t 
                        [](double value) { return std::isfinite(value); }))
         throw std::invalid_argument("x must be finite");
       interrupt.poll(32 * static_cast<std::int64_t>(n_rows));
+      std::uint32_t* codes = codes_.data() + (first + j) * n_rows;
       encode_column(columns[j], codes);
-      std::copy(codes.begin(), codes.end(), all_codes.begin() + (first + j) * n_rows);
       add_runs(codes, n_distinct(first + j));
     }
   }
-  narrow_codes(std::move(all_codes));
 }
 
-void RankedFeatures::encode_column(std::vector<double>& column, std::vector<std::uint32_t>& codes) {
+void RankedFeatures::encode_column(const std::vector<double>& column, std::uint32_t* codes) {
   double low = 0.0, high = 0.0;
   if (is_small_integer_column(column, low, high)) {
     std::vector<std::uint32_t> rank(static_cast<std::size_t>(high - low) + 1, 0);
@@ -90,10 +86,10 @@ void RankedFeatures::encode_column(std::vector<double>& column, std::vector<std:
   value_start_.push_back(values_.size());
 }
 
-void RankedFeatures::add_runs(const std::vector<std::uint32_t>& codes, std::size_t n_codes) {
+void RankedFeatures::add_runs(const std::uint32_t* codes, std::size_t n_codes) {
   std::vector<std::uint32_t> counts(n_codes, 0);
-  for (std::uint32_t code : codes) {
-    ++counts[code];
+  for (std::size_t i = 0; i < n_rows_; ++i) {
+    ++counts[codes[i]];
   }
   const auto common =
       static_cast<std::size_t>(std::max_element(counts.begin(), counts.end()) - counts.begin());
@@ -114,28 +110,12 @@ void RankedFeatures::add_runs(const std::vector<std::uint32_t>& codes, std::size
   }
   feature.last = runs_.size();
   rows_.resize(end);
-  for (std::size_t i = 0; i < codes.size(); ++i) {
+  for (std::size_t i = 0; i < n_rows_; ++i) {
     if (codes[i] != common) {
       rows_[place[codes[i]]++] = static_cast<std::uint32_t>(i);
     }
   }
   runs_of_.push_back(feature);
-}
-
-void RankedFeatures::narrow_codes(std::vector<std::uint32_t>&& codes) {
-  std::size_t most = 0;
-  for (std::size_t f = 0; f < n_features(); ++f) {
-    most = std::max(most, n_distinct(f));
-  }
-  if (most <= 256) {
-    code_bytes_ = 1;
-    codes8_.assign(codes.begin(), codes.end());
-  } else if (most <= 65536) {
-    code_bytes_ = 2;
-    codes16_.assign(codes.begin(), codes.end());
-  } else {
-    codes32_ = std::move(codes);
-  }
 }
 
 double RankedFeatures::midpoint(std::size_t f, std::uint32_t low, std::uint32_t high) const {

@@ -32,39 +32,24 @@ class RankedFeatures {
   std::size_t n_rows() const { return n_rows_; }
   std::size_t n_features() const { return runs_of_.size(); }
   std::size_t n_distinct(std::size_t f) const { return value_start_[f + 1] - value_start_[f]; }
-  int code_bytes() const { return code_bytes_; }
 
   const FeatureRuns& runs_of(std::size_t f) const { return runs_of_[f]; }
   const Run& run(std::size_t i) const { return runs_[i]; }
   const std::uint32_t* rows(std::size_t i) const { return rows_.data() + i; }
 
-  std::uint32_t code(std::size_t f, std::size_t row) const {
-    const std::size_t i = f * n_rows_ + row;
-    switch (code_bytes_) {
-      case 1:
-        return codes8_[i];
-      case 2:
-        return codes16_[i];
-      default:
-        return codes32_[i];
-    }
-  }
+  std::uint32_t code(std::size_t f, std::size_t row) const { return codes_[f * n_rows_ + row]; }
 
   // Half-way between two distinct values of a feature; the lower value is <= the result and the
   // upper one is > it, also where no double lies between them.
   double midpoint(std::size_t f, std::uint32_t low, std::uint32_t high) const;
 
  private:
-  void encode_column(std::vector<double>& column, std::vector<std::uint32_t>& codes);
-  void add_runs(const std::vector<std::uint32_t>& codes, std::size_t n_codes);
-  void narrow_codes(std::vector<std::uint32_t>&& codes);
+  void encode_column(const std::vector<double>& column, std::uint32_t* codes);
+  void add_runs(const std::uint32_t* codes, std::size_t n_codes);
 
   std::size_t n_rows_;
-  int code_bytes_ = 4;
-  std::vector<std::uint8_t> codes8_;  // feature-major; one of the three is filled
-  std::vector<std::uint16_t> codes16_;
-  std::vector<std::uint32_t> codes32_;
-  std::vector<double> values_;  // the distinct values of every feature, ascending
+  std::vector<std::uint32_t> codes_;  // feature-major
+  std::vector<double> values_;        // the distinct values of every feature, ascending
   std::vector<std::size_t> value_start_{0};
   std::vector<std::uint32_t> rows_;
   std::vector<Run> runs_;

@@ -1,6 +1,7 @@
 #include "baselines/scan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -70,35 +71,44 @@ const std::uint32_t* scan_run(const Run& run, const std::uint32_t* row, const Sl
   return end;
 }
 
-}  // namespace
-
-Split scan_root(const RankedFeatures& features, const double* signed_weight, double sum,
-                double floor, double tolerance, Interrupt& interrupt) {
+// The best common split of all rows. `Sums` are signed weights on one side of a threshold, from 0
+// on: add(row, sums) adds a row, and score(sums) is the score of the split.
+template <class Sums, class Add, class Score>
+Split scan_all(const RankedFeatures& features, double floor, double tolerance, Interrupt& interrupt,
+               const Add& add, const Score& score) {
   Best best(floor, tolerance);
   for (std::size_t f = 0; f < features.n_features(); ++f) {
     const FeatureRuns& of = features.runs_of(f);
     interrupt.poll(4 * static_cast<std::int64_t>(features.n_rows()));
     const auto feature = static_cast<std::int32_t>(f);
     const std::uint32_t* row = features.rows(of.first_row);
-    const auto add = [&](const Run& run, double total) {
+    const auto score_after = [&](const Run& run, Sums& sums) {
       for (const std::uint32_t* end = row + run.length; row != end; ++row) {
-        total += signed_weight[*row];
+        add(*row, sums);
       }
-      return total;
+      return score(sums);
     };
-    double left = 0.0;
+    Sums left{};
     for (std::size_t i = of.first; i < of.middle; ++i) {
-      left = add(features.run(i), left);
-      best.rising(feature, features.run(i).code, std::fabs(2.0 * left - sum));
+      best.rising(feature, features.run(i).code, score_after(features.run(i), left));
     }
-    double right = 0.0;
+    Sums right{};
     for (std::size_t i = of.middle; i < of.last; ++i) {
-      right = add(features.run(i), right);
-      best.falling(features.run(i).code - 1, std::fabs(2.0 * right - sum));
+      best.falling(features.run(i).code - 1, score_after(features.run(i), right));
     }
     best.end_feature(feature);
   }
   return best.split();
+}
+
+}  // namespace
+
+Split scan_root(const RankedFeatures& features, const double* signed_weight, double sum,
+                double floor, double tolerance, Interrupt& interrupt) {
+  return scan_all<double>(
+      features, floor, tolerance, interrupt,
+      [=](std::uint32_t row, double& side) { side += signed_weight[row]; },
+      [=](double side) { return std::fabs(2.0 * side - sum); });
 }
 
 std::vector<Split> scan_nodes(const RankedFeatures& features, const std::vector<SlottedRow>& rows,
@@ -145,30 +155,14 @@ std::vector<Split> scan_nodes(const RankedFeatures& features, const std::vector<
 
 Split scan_pair(const RankedFeatures& features, const std::vector<SlottedRow>& rows,
                 const double sums[2], double floor, double tolerance, Interrupt& interrupt) {
-  Best best(floor, tolerance);
-  for (std::size_t f = 0; f < features.n_features(); ++f) {
-    const FeatureRuns& of = features.runs_of(f);
-    interrupt.poll(4 * static_cast<std::int64_t>(features.n_rows()));
-    const auto feature = static_cast<std::int32_t>(f);
-    const std::uint32_t* row = features.rows(of.first_row);
-    double side[2] = {0.0, 0.0};
-    const auto score_after = [&](const Run& run) {
-      for (const std::uint32_t* end = row + run.length; row != end; ++row) {
-        side[rows[*row].slot] += rows[*row].weight;
-      }
-      return std::fabs(side[0]) + std::fabs(sums[0] - side[0]) + std::fabs(side[1]) +
-             std::fabs(sums[1] - side[1]);
-    };
-    for (std::size_t i = of.first; i < of.middle; ++i) {
-      best.rising(feature, features.run(i).code, score_after(features.run(i)));
-    }
-    side[0] = side[1] = 0.0;
-    for (std::size_t i = of.middle; i < of.last; ++i) {
-      best.falling(features.run(i).code - 1, score_after(features.run(i)));
-    }
-    best.end_feature(feature);
-  }
-  return best.split();
+  using Sides = std::array<double, 2>;
+  return scan_all<Sides>(
+      features, floor, tolerance, interrupt,
+      [&](std::uint32_t row, Sides& side) { side[rows[row].slot] += rows[row].weight; },
+      [=](const Sides& side) {
+        return std::fabs(side[0]) + std::fabs(sums[0] - side[0]) + std::fabs(side[1]) +
+               std::fabs(sums[1] - side[1]);
+      });
 }
 
 }  // namespace mddf::boosting

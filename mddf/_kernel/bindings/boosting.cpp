@@ -133,9 +133,6 @@ ValueError
       .def(nb::new_(&rank_features), "x"_a.noconvert())
       .def_prop_ro("n_rows", &RankedFeatures::n_rows, "Number of rows.")
       .def_prop_ro("n_features", &RankedFeatures::n_features, "Number of columns.")
-      .def_prop_ro(
-          "code_bytes", &RankedFeatures::code_bytes,
-          R"(Bytes of a rank: 1 up to 256 distinct values per feature, 2 up to 65536, else 4.)")
       .def("search", &search, "signed_weight"_a.noconvert(), "penalty"_a.noconvert(), "scale"_a,
            "max_depth"_a, "mode"_a,
            R"(Find the tree with labels in {-1, +1} that maximises edge / 2 - scale * penalty[size].

@@ -70,8 +70,7 @@ QuadPenalty penalty_named(const std::string& name) {
 template <class Value>
 nb::tuple run_quadboost(In<Value, 2> values, In<double, 1> y, In<double, 1> weight,
                         const std::string& penalty, double lambda, double alpha_max,
-                        int64_t n_rounds, double tolerance, const nb::callable& progress,
-                        bool wide_vectors) {
+                        int64_t n_rounds, double tolerance, const nb::callable& progress) {
   check_sample(values.shape(1), y, weight);
   if constexpr (!std::is_integral_v<Value>) check_finite("values", values);
   check(lambda >= 0.0 && std::isfinite(lambda),
@@ -79,8 +78,8 @@ nb::tuple run_quadboost(In<Value, 2> values, In<double, 1> y, In<double, 1> weig
   check(alpha_max > 0.0, "alpha_max must be > 0, got " + std::to_string(alpha_max));
   check(n_rounds >= 0, "n_rounds must be >= 0, got " + std::to_string(n_rounds));
   check(tolerance >= 0.0, "tolerance must be >= 0, got " + std::to_string(tolerance));
-  const QuadSettings settings{penalty_named(penalty),        lambda,    alpha_max,
-                              static_cast<size_t>(n_rounds), tolerance, wide_vectors};
+  const QuadSettings settings{penalty_named(penalty), lambda, alpha_max,
+                              static_cast<size_t>(n_rounds), tolerance};
   const Report report = report_to(progress);
   return path_to_python(without_gil(nullptr, [&](Interrupt& interrupt) {
     return quadboost_path(values.data(), values.shape(0), values.shape(1), y.data(), weight.data(),
@@ -131,7 +130,7 @@ template <class Value>
 void bind_quadboost(nb::module_& m) {
   m.def("quadboost_path", &run_quadboost<Value>, "values"_a.noconvert(), "y"_a.noconvert(),
         "weight"_a.noconvert(), "penalty"_a, "lambda_"_a, "alpha_max"_a, "n_rounds"_a,
-        "tolerance"_a, "progress"_a, "wide_vectors"_a = true,
+        "tolerance"_a, "progress"_a,
         R"(Run QuadBoost: greedy coordinate descent on the weighted quadratic risk plus a penalty.
 
 Parameters
@@ -154,8 +153,6 @@ tolerance : float
     Stop when the best decrease is no larger.
 progress : callable
     Called repeatedly with the number of rounds since the last call.
-wide_vectors : bool
-    Use vector instructions where the processor has them.
 
 Returns
 -------

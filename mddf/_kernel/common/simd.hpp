@@ -44,17 +44,17 @@ inline bool supported() {
 
 #ifdef MDDF_AVX2
 template <class Work>
-MDDF_TARGET_AVX2 void call_avx2(const Work& work) {
-  work();
+MDDF_TARGET_AVX2 auto call_avx2(const Work& work) {
+  return work();
 }
 #endif
-// Calls work(). A lambda that is MDDF_INLINED is also compiled for wide vectors.
+// Returns work(). A lambda that is MDDF_INLINED is also compiled for wide vectors.
 template <class Work>
-void with_vectors([[maybe_unused]] bool use_simd, const Work& work) {
+auto with_vectors([[maybe_unused]] bool use_simd, const Work& work) {
 #ifdef MDDF_AVX2
   if (use_simd) return call_avx2(work);
 #endif
-  work();
+  return work();
 }
 
 // Calls work(is_wide) with a compile-time constant, for loops that choose their vectors by it.

@@ -90,19 +90,11 @@ class ColumnLookup {
   }
 
   // Codes at most kBlockRows values.
-  void apply(const Value* values, int64_t n, uint8_t* out, [[maybe_unused]] bool use_simd) const {
-#ifdef MDDF_AVX2
-    if (use_simd) return apply_avx2(values, n, out);
-#endif
-    apply_body(values, n, out);
+  void apply(const Value* values, int64_t n, uint8_t* out, bool use_simd) const {
+    simd::with_vectors(use_simd, [=]() MDDF_INLINED { apply_body(values, n, out); });
   }
 
  private:
-#ifdef MDDF_AVX2
-  MDDF_TARGET_AVX2 void apply_avx2(const Value* values, int64_t n, uint8_t* out) const {
-    apply_body(values, n, out);
-  }
-#endif
   MDDF_INLINE void apply_body(const Value* values, int64_t n, uint8_t* out) const {
     if (has_integers_ && look_up_integers(values, n, out)) return;
     int32_t bins[kBlockRows];
@@ -121,8 +113,7 @@ class ColumnLookup {
     const Intervals<Value> intervals(edges_.data(), n_edges, kCells);
     std::array<int32_t, kMaxBins> at;
     for (int first = 0; first < n_edges; first += kBlockRows)
-      intervals.find(&edges_[first], std::min<int64_t>(kBlockRows, n_edges - first), &at[first],
-                     false);
+      intervals.find(&edges_[first], std::min<int64_t>(kBlockRows, n_edges - first), &at[first]);
     int edge = 0;
     for (int cell = 0; cell < kCells; ++cell) {
       cells_[cell] = static_cast<uint8_t>(edge);
@@ -141,7 +132,7 @@ class ColumnLookup {
   }
   MDDF_INLINE void look_up_intervals(const Value* values, int64_t n, int32_t* bins) const {
     int32_t at[kBlockRows];
-    intervals_->find_body(values, n, at);
+    intervals_->find(values, n, at);
     for (int64_t i = 0; i < n; ++i) bins[i] = cells_[at[i]];
     for (int step = 0; step < steps_; ++step)
       for (int64_t i = 0; i < n; ++i) bins[i] += values[i] > edges_[bins[i]];
@@ -242,17 +233,9 @@ class BlockCoder {
   // Codes the cells of a group in one row, and prefetches the cells of `next`. Returns false if a
   // cell is not in the tables.
   bool code_by_row(const Group& group, const T* cells, const T* next, uint8_t* out) const {
-#ifdef MDDF_AVX2
-    if (use_simd_) return code_by_row_avx2(group, cells, next, out);
-#endif
-    return code_by_row_body(group, cells, next, out);
+    return simd::with_vectors(
+        use_simd_, [&]() MDDF_INLINED { return code_by_row_body(group, cells, next, out); });
   }
-#ifdef MDDF_AVX2
-  MDDF_TARGET_AVX2 static bool code_by_row_avx2(const Group& group, const T* cells, const T* next,
-                                                uint8_t* out) {
-    return code_by_row_body(group, cells, next, out);
-  }
-#endif
   static MDDF_INLINE bool code_by_row_body(const Group& group, const T* cells, const T* next,
                                            uint8_t* out) {
     constexpr int64_t kInLine = 64 / sizeof(T);

@@ -152,33 +152,23 @@ struct SmallIntegers {
 
 // Converts n adjacent cells to bytes. Returns false if a cell is not an integer from 0 to 255.
 template <class T>
-MDDF_INLINE bool as_bytes_body(const T* cells, int64_t n, uint8_t* to) {
-  constexpr int kBytes = 256;  // also the index of missing values
-  CellValue<T> values[kBlockRows];
-  typename SmallIntegers<CellValue<T>>::Bits at[kBlockRows], find_indices = 0;
-  for (int64_t start = 0; start < n; start += kBlockRows) {
-    const int64_t here = std::min(kBlockRows, n - start);
-    read_cells(cells + start, here, values);
-    if (!SmallIntegers<CellValue<T>>::find_indices(values, here, kBytes, kBytes, at)) return false;
-    for (int64_t i = 0; i < here; ++i) {
-      find_indices |= at[i];
-      to[start + i] = static_cast<uint8_t>(at[i]);
+bool as_bytes(const T* cells, int64_t n, uint8_t* to, bool use_simd) {
+  return simd::with_vectors(use_simd, [=]() MDDF_INLINED {
+    constexpr int kBytes = 256;  // also the index of missing values
+    CellValue<T> values[kBlockRows];
+    typename SmallIntegers<CellValue<T>>::Bits at[kBlockRows], find_indices = 0;
+    for (int64_t start = 0; start < n; start += kBlockRows) {
+      const int64_t here = std::min(kBlockRows, n - start);
+      read_cells(cells + start, here, values);
+      if (!SmallIntegers<CellValue<T>>::find_indices(values, here, kBytes, kBytes, at))
+        return false;
+      for (int64_t i = 0; i < here; ++i) {
+        find_indices |= at[i];
+        to[start + i] = static_cast<uint8_t>(at[i]);
+      }
     }
-  }
-  return find_indices < kBytes;
-}
-#ifdef MDDF_AVX2
-template <class T>
-MDDF_TARGET_AVX2 bool as_bytes_avx2(const T* cells, int64_t n, uint8_t* to) {
-  return as_bytes_body(cells, n, to);
-}
-#endif
-template <class T>
-bool as_bytes(const T* cells, int64_t n, uint8_t* to, [[maybe_unused]] bool use_simd) {
-#ifdef MDDF_AVX2
-  if (use_simd) return as_bytes_avx2(cells, n, to);
-#endif
-  return as_bytes_body(cells, n, to);
+    return find_indices < kBytes;
+  });
 }
 
 // Divides the real line into intervals that hold about equally many values of a sample, whatever
@@ -198,13 +188,7 @@ class Intervals {
     per_unit_ = std::min((last_ - 1) / range, std::numeric_limits<float>::max());
   }
   // Finds the intervals of n values. NaN may be in any interval.
-  void find(const Value* values, int64_t n, int32_t* to, [[maybe_unused]] bool use_simd) const {
-#ifdef MDDF_AVX2
-    if (use_simd) return find_avx2(values, n, to);
-#endif
-    find_body(values, n, to);
-  }
-  MDDF_INLINE void find_body(const Value* values, int64_t n, int32_t* to) const {
+  MDDF_INLINE void find(const Value* values, int64_t n, int32_t* to) const {
     for (int64_t i = 0; i < n; ++i) {
       float at = (logarithm(values[i]) - low_) * per_unit_ + 1;
       at = at > 0 ? at : 0;
@@ -213,11 +197,6 @@ class Intervals {
   }
 
  private:
-#ifdef MDDF_AVX2
-  MDDF_TARGET_AVX2 void find_avx2(const Value* values, int64_t n, int32_t* to) const {
-    find_body(values, n, to);
-  }
-#endif
   // Approximate logarithm to base 2, times 2^23, with the sign of the side of the median. The bits
   // of a float are nearly its logarithm. Halving the operands avoids overflow.
   MDDF_INLINE float logarithm(Value value) const {

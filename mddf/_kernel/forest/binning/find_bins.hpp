@@ -114,25 +114,14 @@ class DistinctValues {
 
   // Returns false if a value is not a small integer.
   template <class Value>
-  bool count(const Value* values, int64_t n, [[maybe_unused]] bool use_simd) {
-#ifdef MDDF_AVX2
-    if (use_simd) return count_avx2(values, n);
-#endif
-    return count_body(values, n);
+  bool count(const Value* values, int64_t n, bool use_simd) {
+    return simd::with_vectors(use_simd, [=]() MDDF_INLINED {
+      typename SmallIntegers<Value>::Bits at[kBlockRows];
+      if (!SmallIntegers<Value>::find_indices(values, n, kIntegers, kIntegers, at)) return false;
+      for (int64_t i = 0; i < n; ++i) ++counts_[i % kCopies][at[i]];
+      return true;
+    });
   }
-  template <class Value>
-  MDDF_INLINE bool count_body(const Value* values, int64_t n) {
-    typename SmallIntegers<Value>::Bits at[kBlockRows];
-    if (!SmallIntegers<Value>::find_indices(values, n, kIntegers, kIntegers, at)) return false;
-    for (int64_t i = 0; i < n; ++i) ++counts_[i % kCopies][at[i]];
-    return true;
-  }
-#ifdef MDDF_AVX2
-  template <class Value>
-  MDDF_TARGET_AVX2 bool count_avx2(const Value* values, int64_t n) {
-    return count_body(values, n);
-  }
-#endif
   double count(int whole) const {
     double sum = 0;
     for (const auto& copy : counts_) sum += copy[whole];

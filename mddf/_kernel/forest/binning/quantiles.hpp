@@ -132,7 +132,8 @@ class PartialSort {
     const auto for_each = [&](auto visit) {
       for (int64_t first = 0; first < n; first += kBlockRows) {
         const int64_t here = std::min(kBlockRows, n - first);
-        intervals.find(values + first, here, at, use_simd_);
+        simd::with_vectors(use_simd_,
+                           [&]() MDDF_INLINED { intervals.find(values + first, here, at); });
         for (int64_t i = 0; i < here; ++i) visit(at[i], values[first + i]);
       }
     };

@@ -157,12 +157,8 @@ class Traversal {
   template <bool kCategories>
   bool prepare(const uint64_t* tree, int64_t size) {
     if (static_cast<int64_t>(steps_.size()) < size) steps_.resize(size);
-#ifdef MDDF_AVX2
-    if (simd::supported())
-      make_steps_avx2(tree, size, steps_.data());
-    else
-#endif
-      make_steps(tree, size, steps_.data());
+    simd::with_vectors(simd::supported(),
+                       [&]() MDDF_INLINED { make_steps(tree, size, steps_.data()); });
     return !kCategories || number_sets(tree, size);
   }
 
@@ -177,11 +173,6 @@ class Traversal {
       std::memcpy(steps + i, &step, sizeof step);
     }
   }
-#ifdef MDDF_AVX2
-  MDDF_TARGET_AVX2 static void make_steps_avx2(const uint64_t* tree, int64_t size, Step* steps) {
-    make_steps(tree, size, steps);
-  }
-#endif
 
   // Numbers the sets of codes that go right. The set of a numeric node has the number `threshold` +
   // 256 `shift`. The sets of categories follow.
