@@ -93,15 +93,7 @@ class ValueSearch {
         }
       }
 #endif
-      gather_groups(c);
-      constant[c] = n_groups_ + has_missing_ < 2;
-      if (!constant[c]) {
-        if (data_.bins.categorical[columns[c]])
-          search_categories(columns[c], best);
-        else
-          search_thresholds(columns[c], best);
-      }
-      forget_groups();
+      constant[c] = !search_groups(columns[c], c, best);
     }
   }
 
@@ -118,16 +110,7 @@ class ValueSearch {
       sums_[code * node_.stride() + 1] = sums.part(code);
       rows_[code] = static_cast<uint32_t>(sums.rows(code));
     });
-    gather_groups(0);
-    const bool varies = n_groups_ + has_missing_ >= 2;
-    if (varies) {
-      if (data_.bins.categorical[column])
-        search_categories(column, best);
-      else
-        search_thresholds(column, best);
-    }
-    forget_groups();
-    return varies;
+    return search_groups(column, 0, best);
   }
 
   // Sets the score of a random split by such sums.
@@ -240,6 +223,21 @@ class ValueSearch {
     if (!options_.limits_leaves()) return;
     for (int64_t i = 0; i < n_; ++i)
       for (int c = 0; c < kColumns; ++c) ++rows_[c * 256 + codes[c][samples_[i].row * step]];
+  }
+
+  // Searches the sums of the c-th column, and sets them to 0 for the next column. Returns false if
+  // the column is constant.
+  bool search_groups(int32_t column, int c, Split& best) {
+    gather_groups(c);
+    const bool varies = n_groups_ + has_missing_ >= 2;
+    if (varies) {
+      if (data_.bins.categorical[column])
+        search_categories(column, best);
+      else
+        search_thresholds(column, best);
+    }
+    forget_groups();
+    return varies;
   }
 
   // Lists the bins of the c-th column that the node has, and separately its missing values.
