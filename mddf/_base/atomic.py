@@ -18,6 +18,10 @@ def replaced_file(path: Path) -> Iterator[Path]:
     file, and the new file keeps the permissions of the old one.
     """
     path = Path(os.path.realpath(path))
+    if path.is_dir():
+        raise IsADirectoryError(f"expected the name of a file, got the folder {path}")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"the folder of {path} does not exist")
     handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
     os.close(handle)
     try:

@@ -119,8 +119,9 @@ def _methods(stored: files.StoredModel) -> Iterator[str]:
         )
     missing = [row for row in facts["columns"] if row["missing"] != "0.0 %"]
     shares = ", ".join(f"{row['column']} {row['missing']}" for row in missing)
+    filling = "; linear, kernel and network members fill in means or medians" if members else ""
     yield (
-        f"Values were missing in {shares}, and none were imputed beforehand."
+        f"Values were missing in {shares}, and none were imputed before the fit{filling}."
         if missing
         else "No values were missing."
     )

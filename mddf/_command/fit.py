@@ -27,9 +27,10 @@ from .scores import Decision
 from .table_options import format_from
 
 # Smaller tables are scored by cross-validation: a fifth of 300 rows tells an accuracy to 0.1, and
-# a fifth of 50 groups has ten of them.
+# a fifth of 50 groups, or of 50 cases of the rarer class, has ten of them.
 _MIN_ROWS = 300
 _MIN_GROUPS = 50
+_MIN_CASES = 50
 _N_FOLDS = 5
 _HELD_OUT_SHARE = 0.2
 RowSplit = tuple[np.ndarray, np.ndarray]  # numbers of training rows and of held-out rows
@@ -68,10 +69,10 @@ class FitCommand(Command):
 Fit a model to a table, save it, and write a report that opens in a browser.
 
 A fifth of the rows is held out. The scores in the report are of a model that was
-not fitted to these rows. With fewer than 300 rows or 50 groups, each fifth is held
-out in turn. The saved model is then fitted to all rows, with the same parameters
-and seed. Columns of text are categories. The labels decide the task unless --task
-is given.
+not fitted to these rows. With fewer than 300 rows or 50 groups, or fewer than 50 of
+them in the rarer of two classes, each fifth is held out in turn. The saved model is
+then fitted to all rows, with the same parameters and seed. Columns of text are
+categories. The labels decide the task unless --task is given.
 """
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -94,8 +95,7 @@ is given.
         )  # fmt: skip
         parser.add_argument(
             "--holdout", type=estimators.fraction,
-            help="share of rows held out (default: 0.2, or cross-validation with fewer than 300 "
-            "rows or 50 groups)",
+            help="share of rows held out (default: 0.2, or cross-validation of a small table)",
         )  # fmt: skip
         dependent_rows.add_dependence_options(parser)
         parser.add_argument(
@@ -350,11 +350,23 @@ def row_splits(
 def _is_cross_validated(
     options: argparse.Namespace, table: rows.TrainingTable, dependence: DependentRows
 ) -> bool:
-    """Whether the table is too small for the score of one part: see `_MIN_ROWS`."""
+    """Whether the table has too few rows, groups or cases for the score of one part."""
     if options.holdout is not None or dependence.times is not None:
         return False
     n_groups = dependence.n_groups
-    return len(table.y) < _MIN_ROWS or (n_groups is not None and n_groups < _MIN_GROUPS)
+    if len(table.y) < _MIN_ROWS or (n_groups is not None and n_groups < _MIN_GROUPS):
+        return True
+    return table.task == "classification" and _n_cases(table.y, dependence) < _MIN_CASES
+
+
+def _n_cases(y: np.ndarray, dependence: DependentRows) -> float:
+    """Rows of the rarer class, or groups with such a row; infinity without two classes."""
+    classes, counts = np.unique(y, return_counts=True)
+    if len(classes) != 2:
+        return np.inf
+    if dependence.groups is None:
+        return int(counts.min())
+    return len(np.unique(dependence.groups[y == classes[counts.argmin()]]))
 
 
 def _independent_splits(options: argparse.Namespace, table: rows.TrainingTable) -> list[RowSplit]:

@@ -7,7 +7,6 @@ import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
-from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -29,7 +28,7 @@ _Part: TypeAlias = TreeBlock | BoostedTrees | np.ndarray
 # Rows of a batch, so that fixed costs of a call count little: for most models it takes
 # milliseconds.
 _N_ROWS = 512
-# The median of few calls is enough, as times are estimates: medians drop single interruptions.
+# The least of few calls counts: other programs on the machine only add to it.
 _BATCH_CALLS = 3
 _SINGLE_ROW_CALLS = 9
 
@@ -58,7 +57,7 @@ class Cost:
     >>> print(Cost(5, 15, 2000, 0.5))
     5 trees, 15 nodes, 0.002 MB, about 0.5 microseconds per row on one thread
     >>> print(Cost(5, 15, 2000, 0.5, 120))
-    5 trees, 15 nodes, 0.002 MB, about 0.5 microseconds per row on one thread, 120 for a row alone
+    5 trees, 15 nodes, 0.002 MB, about 0.5 microseconds per row on one thread, 0.12 ms alone
     """
 
     n_trees: int
@@ -74,16 +73,16 @@ class Cost:
         )
         if np.isnan(self.microseconds_per_call):
             return text
-        return f"{text}, {self.microseconds_per_call:.3g} for a row alone"
+        return f"{text}, {self.microseconds_per_call / 1e3:.3g} ms alone"
 
 
 def cost(model: BaseEstimator) -> Cost:
     """Measure the size and prediction time of a fitted model, for example before deployment.
 
-    Times are measured on 512 rows with values drawn from the bins of each feature, and on one of
-    these rows. They are estimates, since real rows may take longer or shorter paths down the
-    trees. The time to read a data frame is not part of the time per row of a batch; it is most of
-    the time of a single row.
+    Times are the least wall times of a few calls, on 512 rows with values drawn from the bins of
+    each feature, and on one of these rows. They are estimates, since real rows may take longer or
+    shorter paths down the trees. The time to read a data frame is not part of the time per row of
+    a batch; it is most of the time of a single row.
 
     Parameters
     ----------
@@ -111,7 +110,7 @@ def cost(model: BaseEstimator) -> Cost:
     blocks = [part for part in predicting if not isinstance(part, np.ndarray)]
     # 2. The time for a batch of numeric rows.
     rows = _made_up_rows(fitted.binner, fitted.columns_of_levels)
-    seconds = median(_seconds_of_batch(model, rows) for _ in range(_BATCH_CALLS))
+    seconds = min(_seconds_of_batch(model, rows) for _ in range(_BATCH_CALLS))
     # 3. The time for a single row.
     predict = prediction_method(model)
     row = _as_passed(model, rows[:1])
@@ -126,7 +125,7 @@ def cost(model: BaseEstimator) -> Cost:
         n_nodes=sum(block.n_nodes for block in blocks),
         n_bytes=n_bytes,
         microseconds_per_row=1e6 * seconds / len(rows),
-        microseconds_per_call=1e6 * median(call_seconds),
+        microseconds_per_call=1e6 * min(call_seconds),
     )
 
 

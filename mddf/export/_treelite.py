@@ -139,7 +139,7 @@ def _single_member(model: BaseEstimator) -> tuple[FittedStages, FittedMember]:
     if len(members) != 1 or fitted.has_layers or fitted.weighs_members or not members[0].has_trees:
         raise TypeError(
             f"model must be a forest or gradient boosting for treelite, got {short(model)}; "
-            "to_onnx takes all models"
+            "to_onnx takes cascades and deep forests"
         )
     (member,) = members
     if member.reads_levels:

@@ -22,9 +22,9 @@ def ranks(values, greater=True) -> pd.DataFrame:
 
 
 def _rounded(values: pd.DataFrame) -> pd.DataFrame:
-    """Divide each row by its largest absolute value, and round to nine digits."""
+    """Divide each row by its largest absolute value, and round to five digits: files have six."""
     largest = values.abs().max(axis=1)
-    return values.div(largest.where(largest > 0, 1), axis=0).round(9)
+    return values.div(largest.where(largest > 0, 1), axis=0).round(5)
 
 
 def critical_difference(n_sets, n_methods, level=0.05) -> float:
@@ -71,7 +71,7 @@ def compare_with(values, base, greater=True):
     rows = []
     for name in values.columns.drop(base):
         pair = values[[name, base]].dropna()
-        change = (pair[name] - pair[base]).round(9)
+        change = (pair[name] - pair[base]).round(5)
         better = change > 0 if greater else change < 0
         p = stats.wilcoxon(change).pvalue if change.any() else 1.0
         rows.append(

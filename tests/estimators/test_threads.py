@@ -1,5 +1,7 @@
 """Fits and predictions in many threads at once; `make sanitize` looks for races in them."""
 
+import multiprocessing
+import os
 from concurrent.futures import ThreadPoolExecutor
 
 import joblib
@@ -79,3 +81,17 @@ def test_first_predictions_of_a_mapped_forest_at_once(forest, tmp_path):
     for probabilities, leaves in zip(*[iter(all_at_once(*work))] * 2, strict=True):
         assert np.array_equal(probabilities, forest.predict_proba(X))
         assert np.array_equal(leaves, forest.apply(X))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork processes")
+def test_a_fork_after_predictions_of_two_threads():
+    X, y = three_classes()
+    forest = RandomForestClassifier(12, n_jobs=2, random_state=0).fit(X, y)
+    expected = forest.predict_proba(X)
+    context = multiprocessing.get_context("fork")
+    fork = context.Process(
+        target=lambda: os._exit(np.array_equal(forest.predict_proba(X), expected))
+    )
+    fork.start()
+    fork.join()
+    assert fork.exitcode == 1
