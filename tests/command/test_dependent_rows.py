@@ -145,3 +145,17 @@ def test_a_perfect_score_gets_a_remark(tmp_path, capsys):
     fit(path, "--estimator", "random-forest", settings=["--set", "n_estimators=20"])
     message = "(scores) are nearly perfect: accuracy 1 on 60 held-out rows"
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("n_cases", "n_held_out"), [(49, 400), (50, 80)])
+@pytest.mark.parametrize("by_group", [False, True])
+def test_few_cases_of_the_rarer_class_are_all_scored(
+    by_group, n_cases, n_held_out, tmp_path, capsys
+):
+    rows = pd.DataFrame({"x": np.arange(400.0), "patient": np.arange(400)})
+    rows["y"] = np.where(np.arange(400) < n_cases, "ill", "well")
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    groups = ["--groups", "patient"] if by_group else ["--drop", "patient"]
+    small = ["--estimator", "random-forest", "--set", "n_estimators=2"]
+    fit(tmp_path / "rows.csv", *groups, settings=small)
+    assert f"scores on {n_held_out} held-out rows" in capsys.readouterr().out

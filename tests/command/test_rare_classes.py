@@ -40,7 +40,7 @@ def once_fitted(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(path)
         write_claims("claims.csv")
-        run(*FIT, *DEEP)
+        run(*FIT, *DEEP, "--holdout", "0.2")
         run(*FIT, "--estimator", "random-forest", "--set", "n_estimators=20", "--out",
             "forest.mddf", "--positive", "honest")  # fmt: skip
     return path
