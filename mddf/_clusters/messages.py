@@ -23,8 +23,9 @@ from mddf._clusters.communication import Communicator, LostWorkerError, Message
 # Name under which Dask's workers know the function that takes messages.
 _HANDLER = "mddf_messages"
 # Messages up to so many bytes are packed together with what surrounds them, which copies them;
-# larger ones are sent as arrays. Not tuned.
-_MAX_PACKED_BYTES = 2**16
+# larger ones are sent as arrays. Both processes take 0.8 ms of CPU for 100 KB that are packed and
+# 1.2 ms for an array, 1.9 ms for 400 KB in both ways, and 3.5 and 2.4 ms for 800 KB.
+_MAX_PACKED_BYTES = 2**18
 # Messages of fits that are at work in this process, by fit and rank.
 _inboxes: dict[tuple[str, int], Inbox] = {}
 
