@@ -392,7 +392,8 @@ def _column_rows(fit: EvaluatedFit) -> list[dict[str, str]]:
 def _content(column: pd.Series) -> str:
     if str(column.dtype) == "category":
         most_frequent = column.value_counts().head(3).index.astype(str)
-        return f"{column.nunique()} values: {', '.join(most_frequent)}"
+        more = ", …" if column.nunique() > len(most_frequent) else ""
+        return f"{column.nunique()} values: {', '.join(most_frequent)}{more}"
     if column.isna().all():
         return "nothing"
     if column.dtype.kind == "b":
