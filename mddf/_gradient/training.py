@@ -373,10 +373,11 @@ def _shares_without_own_rows(folds: Sequence[Fold], shares: np.ndarray) -> np.nd
     A fold whose rows are in all others has the shares of all folds.
     """
     n_rows = 1 + max(rows.max(initial=0) for _, rows in folds)
-    held_out = np.zeros((len(folds), n_rows), np.float32)
+    held_out = np.zeros((len(folds), n_rows), bool)
     for is_held_out, (_, rows) in zip(held_out, folds, strict=True):
-        is_held_out[rows] = 1
-    without_own = np.where(held_out @ held_out.T > 0, 0.0, shares)
+        is_held_out[rows] = True
+    overlaps = [[np.any(own & other) for other in held_out] for own in held_out]
+    without_own = np.where(overlaps, 0.0, shares)
     return np.where(without_own.any(axis=1, keepdims=True), without_own, shares)
 
 
