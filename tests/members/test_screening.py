@@ -8,27 +8,34 @@ import pytest
 from mddf import DeepForestClassifier, DeepForestRegressor
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("Model", "shape", "n_classes", "seconds"),
-    [
-        (DeepForestClassifier, (60, 3000), 2, 2),
-        (DeepForestClassifier, (100, 5000), 2, 3),
-        (DeepForestClassifier, (80, 2000), 10, 6),
-        (DeepForestRegressor, (60, 300), None, 6),
-        (DeepForestClassifier, (100, 20000), 2, 20),
-        (DeepForestRegressor, (100, 5000), None, 20),
-    ],
-)
-def test_wide_tables_take_seconds(Model, shape, n_classes, seconds):
+def seconds_of_fit(Model, n_rows, n_columns, n_classes):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=shape)
+    X = rng.normal(size=(n_rows, n_columns))
     y = X[:, 0] + X[:, 1] / 2
     if n_classes is not None:
         y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
     start = time.process_time()
     Model(random_state=0).fit(X, y)
-    assert time.process_time() - start < 3 * seconds  # a busy machine counts more
+    return time.process_time() - start
+
+
+# Measured ratios are 3.7, 8.4, 3.3, 1.0, 19 and 3.8. A busy machine slows both fits.
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("Model", "shape", "n_classes", "ratio"),
+    [
+        (DeepForestClassifier, (60, 3000), 2, 12),
+        (DeepForestClassifier, (100, 5000), 2, 25),
+        (DeepForestClassifier, (80, 2000), 10, 10),
+        (DeepForestRegressor, (60, 300), None, 4),
+        (DeepForestClassifier, (100, 20000), 2, 60),
+        (DeepForestRegressor, (100, 5000), None, 12),
+    ],
+)
+def test_wide_tables_take_seconds(Model, shape, n_classes, ratio):
+    seconds_of_fit(Model, shape[0], 20, n_classes)  # imports what fits need
+    narrow = seconds_of_fit(Model, shape[0], 20, n_classes)
+    assert seconds_of_fit(Model, *shape, n_classes) < ratio * narrow
 
 
 def test_regression_forests_use_columns_chosen_on_their_rows():
