@@ -14,6 +14,8 @@ from .command import Command
 _TO_FILL_IN = "*To be filled in.*"
 # The metadata that the Hugging Face Hub reads.
 _TASKS = {"classification": "tabular-classification", "regression": "tabular-regression"}
+# Members of deep forests that need complete columns.
+_FILLING_MEMBERS = ("linear", "kernel", "kernel-logistic", "network")
 
 
 class CardCommand(Command):
@@ -112,14 +114,19 @@ def _methods(stored: files.StoredModel) -> Iterator[str]:
         f"observations by the {name} of {facts['versions']}, with "
         f"{', '.join(facts['settings'])} and all other parameters at their defaults."
     )
-    if members := _weights_of_members(stored.model):
+    if members := _weighted_members(stored.model):
+        weights = ", ".join(
+            f"{row['member']} (layer {row['layer']}, {row['weight']:.2f})" for row in members
+        )
         yield (
             "Its prediction is a weighted average of these models, with weights of least loss of "
-            f"out-of-fold predictions: {members}."
+            f"out-of-fold predictions: {weights}."
         )
     missing = [row for row in facts["columns"] if row["missing"] != "0.0 %"]
     shares = ", ".join(f"{row['column']} {row['missing']}" for row in missing)
-    filling = "; linear, kernel and network members fill in means or medians" if members else ""
+    filling = ""
+    if any(row["member"] in _FILLING_MEMBERS for row in members):
+        filling = "; linear, kernel and network members fill in means or medians"
     yield (
         f"Values were missing in {shares}, and none were imputed before the fit{filling}."
         if missing
@@ -145,13 +152,10 @@ def _methods(stored: files.StoredModel) -> Iterator[str]:
     yield "The final model was fitted to all observations with the same settings."
 
 
-def _weights_of_members(model: Any) -> str:
+def _weighted_members(model: Any) -> list[dict[str, Any]]:
     """Members of a deep forest with a weight of at least 0.005, the largest first."""
     board = [row for row in getattr(model, "leaderboard_", []) if row["weight"] >= 0.005]
-    board.sort(key=lambda row: -row["weight"])
-    return ", ".join(
-        f"{row['member']} (layer {row['layer']}, {row['weight']:.2f})" for row in board
-    )
+    return sorted(board, key=lambda row: -row["weight"])
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from mddf import _core
 from mddf._base.parallel import (
@@ -372,12 +373,11 @@ def _shares_without_own_rows(folds: Sequence[Fold], shares: np.ndarray) -> np.nd
 
     A fold whose rows are in all others has the shares of all folds.
     """
-    n_rows = 1 + max(rows.max(initial=0) for _, rows in folds)
-    held_out = np.zeros((len(folds), n_rows), bool)
-    for is_held_out, (_, rows) in zip(held_out, folds, strict=True):
-        is_held_out[rows] = True
-    overlaps = [[np.any(own & other) for other in held_out] for own in held_out]
-    without_own = np.where(overlaps, 0.0, shares)
+    rows = np.concatenate([held_out for _, held_out in folds])
+    ends = np.cumsum([0, *(len(held_out) for _, held_out in folds)])
+    shape = len(folds), 1 + rows.max(initial=0)
+    is_held_out = sparse.csr_matrix((np.ones(len(rows), np.int64), rows, ends), shape)
+    without_own = np.where((is_held_out @ is_held_out.T).toarray() > 0, 0.0, shares)
     return np.where(without_own.any(axis=1, keepdims=True), without_own, shares)
 
 

@@ -56,8 +56,9 @@ class Cost:
     >>> from mddf import Cost
     >>> print(Cost(5, 15, 2000, 0.5))
     5 trees, 15 nodes, 0.002 MB, about 0.5 microseconds per row on one thread
-    >>> print(Cost(5, 15, 2000, 0.5, 120))
-    5 trees, 15 nodes, 0.002 MB, about 0.5 microseconds per row on one thread, 0.12 ms alone
+    >>> print(Cost(5, 15, 2000, 0.5, 120))  # doctest: +NORMALIZE_WHITESPACE
+    5 trees, 15 nodes, 0.002 MB, about 0.5 microseconds per row on one thread,
+    0.12 ms for a row alone
     """
 
     n_trees: int
@@ -73,7 +74,7 @@ class Cost:
         )
         if np.isnan(self.microseconds_per_call):
             return text
-        return f"{text}, {self.microseconds_per_call / 1e3:.3g} ms alone"
+        return f"{text}, {self.microseconds_per_call / 1e3:.3g} ms for a row alone"
 
 
 def cost(model: BaseEstimator) -> Cost:

@@ -12,8 +12,12 @@ pd = need("pandas", "data")
 
 
 def by_set(frame, metric) -> pd.DataFrame:
-    """Return means over seeds by set and method, for the sets with results of all methods."""
-    return frame.pivot_table(metric, "set", "method", aggfunc="mean", sort=False).dropna()
+    """Return means over seeds by set and method, for the sets with results of all methods.
+
+    They have five digits, so that equal scores are still equal after they were stored with six.
+    """
+    means = frame.pivot_table(metric, "set", "method", aggfunc="mean", sort=False).dropna()
+    return _rounded(means, 5).mul(_largest(means), axis=0)
 
 
 def ranks(values, greater=True) -> pd.DataFrame:
@@ -21,10 +25,15 @@ def ranks(values, greater=True) -> pd.DataFrame:
     return _rounded(values).rank(axis=1, ascending=not greater)
 
 
-def _rounded(values: pd.DataFrame) -> pd.DataFrame:
-    """Divide each row by its largest absolute value, and round to five digits: files have six."""
+def _largest(values: pd.DataFrame) -> pd.Series:
+    """Return the largest absolute value of each row, or 1 if all are 0."""
     largest = values.abs().max(axis=1)
-    return values.div(largest.where(largest > 0, 1), axis=0).round(5)
+    return largest.where(largest > 0, 1)
+
+
+def _rounded(values: pd.DataFrame, digits=9) -> pd.DataFrame:
+    """Divide each row by its largest absolute value, and round."""
+    return values.div(_largest(values), axis=0).round(digits)
 
 
 def critical_difference(n_sets, n_methods, level=0.05) -> float:
@@ -71,7 +80,7 @@ def compare_with(values, base, greater=True):
     rows = []
     for name in values.columns.drop(base):
         pair = values[[name, base]].dropna()
-        change = (pair[name] - pair[base]).round(5)
+        change = (pair[name] - pair[base]).round(9)
         better = change > 0 if greater else change < 0
         p = stats.wilcoxon(change).pvalue if change.any() else 1.0
         rows.append(

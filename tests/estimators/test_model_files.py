@@ -115,6 +115,14 @@ def test_other_files_are_refused(path):
             mddf.load(path)
 
 
+def test_folders_are_refused(forest, tmp_path):
+    with pytest.raises(IsADirectoryError, match="the name of a file, got the folder"):
+        mddf.save(forest, tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"the folder of .*model.mddf does not exist"):
+        mddf.save(forest, tmp_path / "none" / "model.mddf")
+    assert list(tmp_path.iterdir()) == []
+
+
 def with_checksum(data):
     """The bytes of a file with the checksum of its contents."""
     from hashlib import blake2b

@@ -93,5 +93,5 @@ def test_a_fork_after_predictions_of_two_threads():
         target=lambda: os._exit(np.array_equal(forest.predict_proba(X), expected))
     )
     fork.start()
-    fork.join()
+    fork.join(60)
     assert fork.exitcode == 1

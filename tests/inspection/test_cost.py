@@ -34,7 +34,7 @@ def test_counted_costs(kind):
     assert str(model_cost).startswith(f"48 trees, {model_cost.n_nodes} nodes, ")
     assert "microseconds per row on one thread" in str(model_cost)
     assert model_cost.microseconds_per_call > model_cost.microseconds_per_row
-    assert str(model_cost).endswith("ms alone")
+    assert str(model_cost).endswith("ms for a row alone")
 
 
 def test_external_estimators_are_counted():
