@@ -56,9 +56,6 @@ class Cost:
     >>> from mddf import Cost
     >>> print(Cost(5, 15, 2000, 0.5))
     5 trees, 15 nodes, 0.002 MB, about 0.5 microseconds per row on one thread
-    >>> print(Cost(5, 15, 2000, 0.5, 120))  # doctest: +NORMALIZE_WHITESPACE
-    5 trees, 15 nodes, 0.002 MB, about 0.5 microseconds per row on one thread,
-    0.12 ms for a row alone
     """
 
     n_trees: int
