@@ -1,4 +1,4 @@
-r"""Deep forests, XGBoost, random forests and perceptrons: scores on real data.
+r"""Deep forests, boosting, random forests and perceptrons: scores on real data.
 
     python scripts/run_uci.py                   the bundled sets; a minute and a half
     python scripts/run_uci.py --plot            draw their accuracy over layers
@@ -6,6 +6,7 @@ r"""Deep forests, XGBoost, random forests and perceptrons: scores on real data.
     python scripts/run_uci.py --suite small-sample         shares of training sets (mdDF, Fig. 6)
     python scripts/run_uci.py --suite small-sample --plot  draw what was computed
     python scripts/run_uci.py --datasets adult yeast --methods rf mddf --seeds 3
+    python scripts/run_uci.py --methods mddf gcforest adaboost deepboost quadboost lpboost
     python scripts/run_uci.py --csv table.csv --target kind --drop id
     python scripts/run_uci.py --datasets wine --set mddf.strength=0.7 \
         --method lr=sklearn.linear_model:LogisticRegression C=0.1 max_iter=1000

@@ -55,7 +55,7 @@ class Budget:
         return (
             f"cascades 4 x {self.n_estimators} trees in {self.n_folds} folds a layer{layers};\n"
             f"DeepForest {self.n_estimators} trees a forest, folds and members its own choice;\n"
-            f"RandomForest {self.n_trees} trees; XGBoost {self.n_rounds} rounds"
+            f"RandomForest {self.n_trees} trees; boosting {self.n_rounds} rounds"
         )
 
 
