@@ -1,8 +1,5 @@
 """MLDFClassifier as an estimator."""
 
-import pickle
-import re
-
 import numpy as np
 import pytest
 from made_outputs import six_labels
@@ -119,24 +116,6 @@ def mask_of_rows(measure, probabilities, threshold):
             last = ranked[:, cut - 1] * (1 - ranked[:, cut:]).prod(axis=1)
             confidence -= cut * last / ranked.shape[1]
     return confidence + (measure == "coverage") < threshold
-
-
-def test_threads_storing_and_checkpoints(tmp_path):
-    X, y = six_labels()
-    options = {**SMALL, "measure": "ranking-loss", "early_stopping": False}
-    model = MLDFClassifier(3, **options).fit(X, y)
-    expected = model.predict_proba(X)
-    np.testing.assert_array_equal(
-        MLDFClassifier(3, n_jobs=2, **options).fit(X, y).predict_proba(X), expected
-    )
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), expected)
-    folder = tmp_path / "layers"
-    for _ in range(2):
-        saved = MLDFClassifier(3, checkpoint=folder, **options).fit(X, y)
-        np.testing.assert_array_equal(saved.predict_proba(X), expected)
-        np.testing.assert_array_equal(saved.history_["reused"], model.history_["reused"])
-    with pytest.raises(ValueError, match=re.escape("checkpoint: ") + ".* another y"):
-        MLDFClassifier(3, checkpoint=folder, **options).fit(X, 1 - y)
 
 
 def test_rows_without_a_past_in_time_order():

@@ -1,8 +1,11 @@
 """Fits of every estimator, with the variations that are stored differently."""
 
 import functools
+import warnings
 
+import limits
 import numpy as np
+import pytest
 from mddf.baselines import (
     AdaBoostClassifier,
     AdaBoostRhoClassifier,
@@ -17,6 +20,7 @@ from mddf.baselines import (
 )
 from scipy import sparse
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -24,7 +28,7 @@ from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from small_models import labels, table
+from small_models import labels, says, table
 
 from mddf import (
     CompletelyRandomForestClassifier,
@@ -38,7 +42,7 @@ from mddf import (
     RandomForestRegressor,
 )
 from mddf.representation import EForest, ForestKernelEmbedding, LeafEmbedding
-from mddf.rules import MarginRules
+from mddf.rules import AccuracyScreening, LayerRules, MarginRules, mean_regions, trees_by_rows
 
 WORDS, NUMBERS = labels(), table("numbers")
 TARGETS = NUMBERS[:, 3]
@@ -110,6 +114,12 @@ def _cascades():
         )
     for alpha in ("stagewise", "mean-margin"):
         yield alpha, MDDFClassifier(**CASCADE, rules=MarginRules(alpha=alpha)), NUMBERS, WORDS, {}
+    screened = {"screening": AccuracyScreening(), "n_estimators": trees_by_rows}
+    for Cascade, rules in ((MDDFClassifier, MarginRules), (GCForestClassifier, LayerRules)):
+        model = Cascade(**CASCADE, rules=rules(**screened))
+        yield f"{Cascade.__name__}, rules", model, NUMBERS, WORDS, {}
+    regions = MarginRules(augmentation=mean_regions, screening=AccuracyScreening())
+    yield "regions", MDDFClassifier(**CASCADE, rules=regions), NUMBERS, WORDS, {}
     grouped = MDDFClassifier(**{**CASCADE, "cv": GroupKFold(2)})
     yield "groups", grouped, NUMBERS, WORDS, {"groups": np.arange(150) % 9}
     for measure in ("hamming-loss", "one-error"):
@@ -238,3 +248,20 @@ FITS = {
     )
     for name, *rest in cases()
 }
+
+
+def fit(name, **parameters):
+    """Fit a copy of a model with other parameters and few boosting rounds."""
+    model, X, y, options = FITS[name]
+    model = clone(model).set_params(**parameters)
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        limits.limit_rounds_of_members(patch, 4)
+        warnings.filterwarnings("ignore", r"\d+ of \d+ samples have no out-of-bag")
+        return model.fit(X, y, **options)
+
+
+@functools.cache
+def fitted(name):
+    """A fitted model with its table and its output for the table."""
+    model, X = fit(name), FITS[name][1]
+    return model, X, says(model, X)

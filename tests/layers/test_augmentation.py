@@ -1,17 +1,14 @@
 """Layers that pass on columns of regions in place of class vectors."""
 
-import pickle
-
 import numpy as np
 import pytest
 from forest_cases import three_classes
 from sklearn.linear_model import LogisticRegression
 
-import mddf
 from mddf import MDDFClassifier, TimeOrder
 from mddf.explain import shap_values, tree_arrays
 from mddf.export import to_onnx
-from mddf.rules import AccuracyScreening, MarginRules, mean_regions
+from mddf.rules import MarginRules, mean_regions
 
 CALLS = []
 
@@ -27,10 +24,9 @@ def rows_of_three_classes():
     return X[:120], y[:120]
 
 
-def cascade(*, augmentation=mean_regions, screening=None, **options):
+def cascade(*, augmentation=mean_regions, **options):
     defaults = {"n_layers": 2, "n_estimators": 3, "early_stopping": False, "random_state": 0}
-    rules = MarginRules(augmentation=augmentation, screening=screening)
-    return MDDFClassifier(**defaults | options, rules=rules)
+    return MDDFClassifier(**defaults | options, rules=MarginRules(augmentation=augmentation))
 
 
 def leaf_and_bounds(tree, row, n_features):
@@ -99,22 +95,8 @@ def test_a_row_is_between_the_mean_bounds():
         lower, upper = np.hsplit(columns, 2)
         assert not (lower >= X).any()
         assert not (upper < X).any()
-
-
-def test_threads_blocks_screening_and_files(tmp_path):
-    X, y = rows_of_three_classes()
-    options = {"screening": AccuracyScreening(), "n_layers": 3}
-    model = cascade(**options).fit(X, y)
-    again = cascade(**options, n_jobs=2).fit(X, y)
-    expected = model.predict_proba(X)
-    np.testing.assert_array_equal(again.predict_proba(X), expected)
-    np.testing.assert_array_equal(again.oof_probabilities_, model.oof_probabilities_)
-    np.testing.assert_array_equal(
-        np.vstack([model.predict_proba(X[i : i + 7]) for i in range(0, len(X), 7)]), expected
-    )
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), expected)
-    mddf.save(model, tmp_path / "model.mddf")
-    np.testing.assert_array_equal(mddf.load(tmp_path / "model.mddf").predict_proba(X), expected)
+    blocks = [model.predict_proba(X[i : i + 7]) for i in range(0, len(X), 7)]
+    np.testing.assert_array_equal(np.vstack(blocks), model.predict_proba(X))
 
 
 def test_errors():

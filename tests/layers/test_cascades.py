@@ -1,6 +1,5 @@
 """The cascades MDDFClassifier and GCForestClassifier as estimators."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 from cascade_cases import SMALL, both, small_data
 from mddf.baselines import GCForestClassifier
 from naive_votes import class_margins, margin_loss, reweight
-from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -85,20 +83,6 @@ def test_stages_probabilities_and_decisions_agree(options, data):
     np.testing.assert_allclose(decision, stages[-1] * forest.alphas_.sum())
     with np.errstate(divide="ignore"):
         np.testing.assert_allclose(forest.predict_log_proba(new), np.log(stages[-1]))
-
-
-@every_option
-def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(options, data):
-    X, y, new, _ = data
-    forest = MDDFClassifier(**SMALL | options)
-    sequential = clone(forest).fit(X, y)
-    two = clone(forest).set_params(n_jobs=2).fit(X, y)
-    again = pickle.loads(pickle.dumps(sequential))
-    for other in (two, again):
-        np.testing.assert_array_equal(sequential.predict_proba(new), other.predict_proba(new))
-        np.testing.assert_array_equal(sequential.alphas_, other.alphas_)
-        np.testing.assert_array_equal(sequential.weights_, other.weights_)
-        np.testing.assert_array_equal(sequential.transform(new), other.transform(new))
 
 
 @pytest.mark.parametrize("alpha", ["simplex", "stagewise", "mean-margin"])

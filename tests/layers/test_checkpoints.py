@@ -15,7 +15,7 @@ from sklearn.model_selection import KFold, PredefinedSplit
 from sklearn.naive_bayes import GaussianNB
 
 from mddf import DeepForestClassifier, DeepForestRegressor, MDDFClassifier, RandomForestClassifier
-from mddf.rules import MarginRules
+from mddf.rules import AccuracyScreening, LayerRules, MarginRules, trees_by_rows
 
 N_LAYERS = 4
 
@@ -42,7 +42,15 @@ def complete_data():
 
 
 @pytest.mark.parametrize("Cascade", [MDDFClassifier, GCForestClassifier])
-@pytest.mark.parametrize("options", [{}, {"cv": "oob"}, {"refit": True, "calibrate": True}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"cv": "oob"},
+        {"refit": True, "calibrate": True},
+        {"rules": LayerRules(screening=AccuracyScreening(), n_estimators=trees_by_rows)},
+    ],
+)
 def test_cascades_go_on_after_any_layer(Cascade, options, tmp_path):
     X, y = three_classes()
     weights = np.arange(len(y)) % 3 + 1.0
@@ -74,19 +82,25 @@ def test_multi_label_forests_go_on(tmp_path):
     assert len(layers(tmp_path)) >= 2
     for model in models[1:]:
         np.testing.assert_array_equal(model.predict_proba(X), models[0].predict_proba(X))
+        np.testing.assert_array_equal(model.history_["reused"], models[0].history_["reused"])
 
 
 @pytest.mark.usefixtures("few_rounds")
 @pytest.mark.parametrize(
-    ("Deep", "parameters"),
+    ("Deep", "parameters", "n_outputs"),
     [
-        (DeepForestClassifier, {"members": ["random", GaussianNB()], "n_layers": 3}),
-        (DeepForestClassifier, {"members": "auto", "refit": False, "n_layers": 3, "cv": 3}),
-        (DeepForestRegressor, {"members": "auto", "n_layers": 3, "cv": 3}),
+        (DeepForestClassifier, {"members": ["random", GaussianNB()], "n_layers": 3}, 1),
+        (DeepForestClassifier, {"members": "auto", "refit": False, "n_layers": 3, "cv": 3}, 1),
+        (DeepForestClassifier, {"members": ["random", "linear"], "n_layers": 3, "cv": 3}, 2),
+        (DeepForestRegressor, {"members": "auto", "n_layers": 3, "cv": 3}, 1),
     ],
 )
-def test_deep_forests_go_on_after_any_layer(Deep, parameters, tmp_path, every_layer_is_grown):
+def test_deep_forests_go_on_after_any_layer(
+    Deep, parameters, n_outputs, tmp_path, every_layer_is_grown
+):
     X, y = complete_data()
+    if n_outputs == 2:
+        y = np.column_stack([y, y == 1])
     expected = deep(None, Deep, **parameters).fit(X, y)
     deep(tmp_path, Deep, **parameters).fit(X, y)
     names = layers(tmp_path)

@@ -1,7 +1,5 @@
 """Deep forests for multi-label and multi-output classification."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -64,6 +62,8 @@ def test_shapes_and_types_of_predictions(fitted):
     names = model.get_feature_names_out()
     assert names[1] == f"layer1_{model._fitted.stages[0].members[0].name}_output0_1"
     assert model.transform(X[:3]).shape == (3, len(names))
+    single = [np.hstack(model.predict_proba(row)) for row in X[:5, None]]
+    np.testing.assert_allclose(np.vstack(single), np.hstack(probabilities)[:5], atol=1e-12)
     assert {"log_loss", "accuracy"} <= set(model.leaderboard_[0])
     assert np.isclose(model.history_["log_loss"][0], -model.history_["score"][0])
 
@@ -78,25 +78,6 @@ def test_log_losses_are_per_output(fitted):
     assert row["log_loss"] == pytest.approx(mean_log_loss(parts, y), rel=1e-6)
     right = np.all(np.array([part.argmax(axis=1) for part in parts]) == codes(y), axis=0)
     assert row["accuracy"] == pytest.approx(right.mean())
-
-
-@pytest.mark.parametrize(
-    ("refit", "members"), [(True, MEMBERS), (False, ["random", "boosted", "linear"])]
-)
-def test_n_jobs_pickles_and_checkpoints_do_not_change_the_result(refit, members, tmp_path):
-    X, y = mixed()
-    options = {**SMALL, "refit": refit, "members": members}
-    model = DeepForestClassifier(**options).fit(X, y)
-    proba = np.hstack(model.predict_proba(X))
-    two = DeepForestClassifier(n_jobs=2, **options).fit(X, y)
-    assert np.array_equal(np.hstack(two.predict_proba(X)), proba)
-    again = pickle.loads(pickle.dumps(model))
-    assert np.array_equal(np.hstack(again.predict_proba(X)), proba)
-    for _ in range(2):  # the second one goes on from what the first one has left
-        kept = DeepForestClassifier(checkpoint=tmp_path / "kept", **options).fit(X, y)
-        assert np.array_equal(np.hstack(kept.predict_proba(X)), proba)
-    single = [np.hstack(model.predict_proba(row)) for row in X[:5, None]]
-    np.testing.assert_allclose(np.vstack(single), proba[:5], atol=1e-12)
 
 
 def test_dependent_labels_improve_each_other():

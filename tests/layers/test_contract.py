@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.metrics import get_scorer, make_scorer, roc_auc_score
-from sklearn.model_selection import GroupKFold
 from sklearn.naive_bayes import GaussianNB
 from threadpoolctl import threadpool_info
 
@@ -39,21 +38,6 @@ def rows_of(n, n_columns=4, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, n_columns))
     return X, (X[:, 0] + 0.3 * rng.normal(size=n) > 0).astype(int)
-
-
-@pytest.mark.parametrize("cv", ["auto", 3, GroupKFold(4)], ids=["auto", "number", "splitter"])
-def test_groups_keep_together_in_every_fold(cv, calls):
-    X, y = rows_of(120)
-    groups = np.random.default_rng(1).integers(0, 15, 120)
-    X[:, 0] = groups
-    model = DeepForestClassifier(1, members=["random", Spy()], cv=cv, n_estimators=2)
-    model.fit(X, y, groups=[f"patient {g}" for g in groups])
-    held_out = set()
-    for trained, predicted, _ in calls:
-        assert not set(trained) & set(predicted)
-        if set(trained) | set(predicted) == set(groups):
-            held_out |= set(predicted)
-    assert held_out == set(groups)
 
 
 @pytest.mark.usefixtures("two_threads")

@@ -1,15 +1,11 @@
 """DeepForestClassifier: selection, weights, calibration and refit."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
 from naive_votes import sharpened, smoothed
-from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import log_loss
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
@@ -19,8 +15,6 @@ from mddf import (
 )
 
 FORESTS = ["random", "completely-random"]
-ALL = ["random", "random-half", "completely-random", "completely-random-sqrt"]
-ALL += ["boosted", "kernel", "kernel-logistic", "linear", "network"]
 SMALL = {"n_estimators": 10, "members": [*FORESTS, "linear"], "random_state": 0}
 
 
@@ -88,17 +82,6 @@ def test_predictions_follow_from_the_members(data):
     expected = model.classes_[last.argmax(axis=1)]
     np.testing.assert_array_equal(model.predict(new), expected)
     assert names[0] == f"layer1_{members[0].name}_blue"
-
-
-def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(data):
-    X, y, new, _ = data
-    model = DeepForestClassifier(**SMALL | {"members": [*ALL, ExtraTreesClassifier(5)]})
-    sequential = clone(model).fit(X, y)
-    two = clone(model).set_params(n_jobs=2).fit(X, y)
-    again = pickle.loads(pickle.dumps(sequential))
-    for other in (two, again):
-        np.testing.assert_array_equal(sequential.predict_proba(new), other.predict_proba(new))
-        np.testing.assert_array_equal(sequential.oof_probabilities_, other.oof_probabilities_)
 
 
 def test_members_that_do_not_help_are_dropped():
@@ -205,23 +188,6 @@ def test_wrong_options_are_refused_by_name(data):
         X, y, *_ = data
         with pytest.raises(ValueError, match=message):
             DeepForestClassifier(**SMALL | options).fit(X, y)
-
-
-def test_layer_features_of_training_samples_are_out_of_fold():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(300, 5)), rng.integers(0, 2, 300)
-    forest = DeepForestClassifier(
-        1, n_estimators=10, members=["random"], calibrate=False, random_state=0
-    )
-    held_out = forest.fit_transform(X, y)
-    with pytest.warns(UserWarning, match="not out-of-fold.*use fit_transform") as warned:
-        in_sample = forest.transform(X)
-    assert warned[0].filename == __file__
-    names = forest.get_feature_names_out()
-    assert held_out.shape == in_sample.shape == (300, len(names))
-    # Labels are noise: trees memorise their training labels and cannot predict the others.
-    assert np.mean(held_out.argmax(axis=1) == y) < 0.6 < np.mean(in_sample.argmax(axis=1) == y)
-    np.testing.assert_allclose(held_out, forest.oof_probabilities_, rtol=1e-12)
 
 
 def test_the_leaderboard_has_all_that_were_tried(data):

@@ -1,7 +1,5 @@
 """DeepForestRegressor: weights, refit, intervals, and targets of any size."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +8,6 @@ from sklearn.datasets import make_friedman1
 from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
-from sklearn.svm import SVR
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
 from mddf import (
@@ -106,19 +103,6 @@ def test_boosted_trees_are_fitted_again_on_all_samples_with_more_rounds(data):
         boosted.trees[0].arrays["values"] for boosted in model._fitted.stages[0].members[0].models
     ]
     assert not np.array_equal(values[0], values[1])  # the seeds differ
-
-
-def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(data):
-    X, y, new, _ = data
-    sequential = DeepForestRegressor(**SMALL | {"members": [*FORESTS, SVR()]}).fit(X, y)
-    two = clone(sequential).set_params(n_jobs=2).fit(X, y)
-    again = pickle.loads(pickle.dumps(sequential))
-    for other in (two, again):
-        np.testing.assert_array_equal(sequential.predict(new), other.predict(new))
-        np.testing.assert_array_equal(sequential.oof_prediction_, other.oof_prediction_)
-        np.testing.assert_array_equal(
-            sequential.predict_interval(new), other.predict_interval(new)
-        )
 
 
 @pytest.mark.parametrize("wrong", [lambda p: np.full_like(p, np.nan), lambda p: p[:-1]])

@@ -1,7 +1,5 @@
 """Rules that run after each layer: screening, weights, columns, trees and stopping."""
 
-import pickle
-
 import numpy as np
 import pytest
 from forest_cases import three_classes
@@ -163,23 +161,6 @@ def test_rows_at_the_gate_leave():
     model = fit(LayerRules(screening=thirtieth))
     n_below = np.sum(confidences[0] < confidences[0][-30])
     assert model.history_["active_samples"][1] == n_below <= 270
-
-
-def test_the_same_bits_for_threads_and_after_storing(tmp_path):
-    X, _ = three_classes()
-    rules = LayerRules(screening=AccuracyScreening(), n_estimators=trees_by_rows)
-    model = fit(rules)
-    other = fit(rules, n_jobs=2)
-    np.testing.assert_array_equal(model.predict_proba(X), other.predict_proba(X))
-    restored = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(model.predict_proba(X), restored.predict_proba(X))
-    folder = tmp_path / "layers"
-    saved = fit(rules, checkpoint=folder)
-    again = fit(rules, checkpoint=folder)
-    np.testing.assert_array_equal(saved.predict_proba(X), again.predict_proba(X))
-    np.testing.assert_array_equal(model.predict_proba(X), again.predict_proba(X))
-    with pytest.raises(ValueError, match="is of a fit with another rules"):
-        fit(LayerRules(screening=AccuracyScreening(2.0)), checkpoint=folder)
 
 
 def test_folds_of_the_user_and_groups_lose_rows_that_left():
