@@ -31,7 +31,6 @@ from scipy import sparse
 from sklearn.metrics import r2_score
 
 from mddf._command import rows as tables
-from mddf._command import table_options
 from mddf.representation import ForestKernelEmbedding, LeafEmbedding, boosted_features
 
 FORMATS = ("npz", "csv", "parquet")
@@ -49,7 +48,7 @@ def layer_number(text):
 def parse(argv=None):
     parser = cli.study(
         __doc__, "features", test_csv=None, task=None, estimator=None, layer=None,
-        format="npz", n_estimators=100, n_layers=None, seed=0, drop=[], raw=False, verbose=False,
+        format="npz", n_estimators=100, n_layers=None, seed=0, raw=False, verbose=False,
         overwrite=False, representation="vectors", components=10,
         checks={"representation": REPRESENTATIONS,
                 "estimator": ("mddf", "gcforest", "deepforest"), "layer": layer_number,
@@ -58,16 +57,13 @@ def parse(argv=None):
         quick={"n_estimators": 5, "n_layers": 2},
     )  # fmt: skip
     parser.add_argument("name", nargs="?", type=cli.dataset, help="data set of mddf.datasets")
-    parser.add_argument("--csv", type=Path, help="CSV or Parquet file, used instead of a name")
-    parser.add_argument("--target", metavar="COLUMN", help="column of --csv to predict")
-    table_options.add_column_options(parser)
+    cli.add_table(parser, "a name")
+    cli.add_drop(parser)
     options = parser.read(argv)
     if options.quick and options.csv is None:
         options.name = options.name or "digits"
     if (options.name is None) == (options.csv is None):
         parser.error("give either the name of a set or --csv")
-    if (options.csv is None) != (options.target is None):
-        parser.error("--csv and --target go together")
     if options.csv is None and options.test_csv is not None:
         parser.error("--test-csv goes with --csv")
     of_set = resolve(options.name, {})[0].task if options.name else "classification"

@@ -12,10 +12,10 @@ out-of-fold score. Otherwise each method has its own rule: which rows, weights a
 default of this package. It is an average of forests, boosted trees and smooth models rather than
 a deep forest in the papers' sense, so it has no rank among the others.
 
-DF21 takes part if its package deep-forest is installed, or if --df21-python names an interpreter
-that has it (its wheels are for Python 3.6 to 3.9, and need NumPy before 1.24 and scikit-learn
-before 1.2). It has two random and two extremely random forests in a layer and predicts the rows
-that a tree has not drawn instead of folds, so each forest has five times --n-estimators trees.
+DF21 takes part if --df21-python names an interpreter that has its package deep-forest (the wheels
+are for Python 3.6 to 3.9, and need NumPy before 1.24 and scikit-learn before 1.2). It has two
+random and two extremely random forests in a layer and predicts the rows that a tree has not drawn
+instead of folds, so each forest has five times --n-estimators trees.
 
 Conditions: at most --rows training rows ("clean"); the same with one label in five replaced by
 another class ("flipped"); 100 training rows ("small"); and images through the windows of a
@@ -25,8 +25,7 @@ multi-grained scanner ("scanned"). Test rows have their true labels and choose n
 import json
 import pickle
 import subprocess
-import sys
-from functools import cache
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -44,24 +43,6 @@ FORESTS = ["random", "random", "completely-random", "completely-random"]
 PATIENCE = 2
 
 
-def relative(name):
-    """Return gcForest or a variant of it by name."""
-
-    def make(**shared):
-        return GCForestClassifier.named(name, forests=FORESTS, scoring=None, **shared)
-
-    return make
-
-
-def mddf(name=None):
-    """The mdDF of this package at its defaults, or the one of the paper with this name."""
-
-    def make(**shared):
-        return MDDFClassifier(**shared) if name is None else MDDFClassifier.named(name, **shared)
-
-    return make
-
-
 def random_forest(n_estimators, random_state, n_jobs, **_):
     """One forest with as many trees as a layer."""
     return RandomForestClassifier(
@@ -77,16 +58,6 @@ def deep_forest(random_state, n_jobs, **_):
 # The default of this package, which is not a deep forest in the papers' sense.
 UNRANKED = "deep-forest"
 WORKER = Path(__file__).with_name("_lab") / "df21_worker.py"
-
-
-@cache
-def has_df21(python):
-    """Whether an interpreter has the package deep-forest."""
-    command = [python, "-W", "ignore", "-c", "import deepforest.cascade"]
-    try:
-        return subprocess.run(command, capture_output=True, check=False).returncode == 0
-    except OSError:
-        return False
 
 
 class DF21:
@@ -127,7 +98,7 @@ class DF21:
         return probabilities
 
 
-def df21(*, n_layers, n_estimators, random_state, n_jobs, cv, python, **_):
+def df21(python, *, n_layers, n_estimators, random_state, n_jobs, cv):
     """The cascade of the package deep-forest, with as many trees in a layer as the others."""
     params = {
         "max_layers": n_layers,
@@ -141,45 +112,35 @@ def df21(*, n_layers, n_estimators, random_state, n_jobs, cv, python, **_):
     return DF21(python, params)
 
 
+relative = partial(GCForestClassifier.named, forests=FORESTS, scoring=None)
 METHODS = {
-    "gcForest": relative("gcForest"),
-    "gcForestCS": relative("gcForestCS"),
-    "DBC-Forest": relative("DBC-Forest"),
-    "AWDF": relative("AWDF"),
-    "mdDF": mddf(),
-    "mdDF-paper": mddf("paper"),
-    "mdDF-mean-margin": mddf("paper-mean-margin"),
+    "gcForest": partial(relative, "gcForest"),
+    "gcForestCS": partial(relative, "gcForestCS"),
+    "DBC-Forest": partial(relative, "DBC-Forest"),
+    "AWDF": partial(relative, "AWDF"),
+    "mdDF": MDDFClassifier,
+    "mdDF-paper": partial(MDDFClassifier.named, "paper"),
+    "mdDF-mean-margin": partial(MDDFClassifier.named, "paper-mean-margin"),
     "random-forest": random_forest,
     "deep-forest": deep_forest,
-    "DF21": df21,
 }
 
 
 def prepare(options, parser):
     options.own_methods = models.own_methods(options)
-    options.df21_python = options.df21_python or sys.executable
     known = [*METHODS, *options.own_methods]
-    options.leaves_df21_out = not options.methods and not has_df21(options.df21_python)
-    if not options.methods:
-        options.methods = [n for n in known if n != "DF21" or not options.leaves_df21_out]
+    if options.df21_python:
+        known.append("DF21")
+    options.methods = options.methods or known
     if wrong := [name for name in options.methods if name not in known]:
-        parser.error(f"argument --methods: must be among {', '.join(known)}, got {wrong[0]!r}")
+        parser.error(
+            f"argument --methods: must be among {', '.join(known)} (and DF21 with --df21-python), "
+            f"got {wrong[0]!r}"
+        )
     options.sources = data.sources(options, options.datasets)
 
 
-def notes(options):
-    """Tell that DF21 is left out."""
-    if not options.leaves_df21_out:
-        return []
-    return ["DF21 is left out: name an interpreter with the package deep-forest by --df21-python"]
-
-
 def keys(options):
-    if "DF21" in options.methods and not has_df21(options.df21_python):
-        raise SystemExit(
-            "argument --methods: DF21 needs the package deep-forest, which "
-            f"{options.df21_python} does not have; name another interpreter by --df21-python"
-        )
     return all_cells(
         options.sources, options.conditions, seed=range(options.seeds), method=options.methods
     )
@@ -191,12 +152,11 @@ def cell(options, set, condition, seed, method):
     if method in options.own_methods:
         model = models.build(options.own_methods[method], seed, n_jobs=options.n_jobs)
     else:
-        interpreter = {"python": options.df21_python} if method == "DF21" else {}
-        model = METHODS[method](
+        make = partial(df21, options.df21_python) if method == "DF21" else METHODS[method]
+        model = make(
             n_layers=options.n_layers,
             n_estimators=options.n_estimators,
             cv=5,
-            **interpreter,
             random_state=seed,
             n_jobs=options.n_jobs,
         )
@@ -271,7 +231,7 @@ def settings(options):
 
 
 study = Study(
-    globals(), "deep-forests", keys, own="as they are", known={"methods": list(METHODS)},
+    globals(), "deep-forests", keys, own="as they are", known={"methods": [*METHODS, "DF21"]},
     datasets=[*DATASETS, "digits"], methods=[], conditions=CONDITIONS, seeds=3, rows=2000,
     n_estimators=50, n_layers=8, df21_python="",
     quick={"datasets": ["digits"], "seeds": 1, "rows": 200, "n_estimators": 5, "n_layers": 2,

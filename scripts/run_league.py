@@ -70,7 +70,7 @@ study = Study(
     globals(), "league", "set=sources seed=splits method=methods", own=True, quick={"splits": 1},
     task="classification", datasets=[], methods=[], metric=[], tuned=False, n_iter=30,
     known={"methods": list(models.METHODS)},
-    splits=3, max_train=20_000, drop=[],
+    splits=3, max_train=20_000,
     checks={"task": list(scores.DEFAULTS), "metric": list(scores.METRICS)},
 )  # fmt: skip
 parse = study.parse

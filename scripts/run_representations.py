@@ -28,10 +28,7 @@ leaves-layer-1, -2, -3    leaves of the forests of a layer
 random-forest-itself      no representation: the vote of the random forest, for comparison
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from _lab import data, stats, tables
@@ -44,6 +41,7 @@ from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomTreesEmbedding
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import _safe_indexing
 
@@ -79,64 +77,29 @@ PAIRS = [
 ]
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Rows of one part of a set.
-
-    Attributes
-    ----------
-    X : ndarray or data frame
-        Columns as they are, for forests.
-    numbers : ndarray
-        Scaled columns, with indicator columns for categories.
-    """
-
-    X: Any
-    numbers: np.ndarray
-
-    def take(self, rows):
-        """Some of these rows."""
-        return Rows(_safe_indexing(self.X, rows), self.numbers[rows])
-
-
-# Name, columns of labelled rows, columns of test rows.
-Representations = Iterator[tuple[str, Any, Any]]
-
-
-def unsupervised(trees, train, labelled, test) -> Representations:
-    """Representations that are fitted on all training rows and see no labels."""
-    n_components = min(N_COMPONENTS, train.numbers.shape[1])
-    on_numbers = {
-        "pca": PCA(n_components, random_state=0),
-        "random-trees-embedding": RandomTreesEmbedding(max_depth=DEPTH, **trees),
-    }
-    on_columns = {
+def unsupervised(trees, X):
+    """Return representations that are fitted on all training rows and see no labels, by name."""
+    n_columns = data.to_scaled().fit_transform(X).shape[1]
+    pca = PCA(min(N_COMPONENTS, n_columns), random_state=0)
+    embedding = RandomTreesEmbedding(max_depth=DEPTH, **trees)
+    return {
+        "raw": data.to_scaled(),
+        "pca": make_pipeline(data.to_scaled(), pca),
+        "random-trees-embedding": make_pipeline(data.to_scaled(), embedding),
         "leaves-unsupervised": LeafEmbedding(max_depth=DEPTH, **trees),
         "kernel-unsupervised": ForestKernelEmbedding(
             n_components=N_COMPONENTS, max_depth=DEPTH, **trees
         ),
+        "eforest": make_pipeline(data.to_scaled(), EForest(**trees), OneHotEncoder()),
     }
-    yield "raw", labelled.numbers, test.numbers
-    for name, model in on_numbers.items():
-        model.fit(train.numbers)
-        yield name, model.transform(labelled.numbers), model.transform(test.numbers)
-    for name, model in on_columns.items():
-        model.fit(train.X)
-        yield name, model.transform(labelled.X), model.transform(test.X)
-    coder = EForest(**trees).fit(train.numbers)
-    encoder = OneHotEncoder().fit(coder.transform(train.numbers))
-    encoded, encoded_test = (
-        encoder.transform(coder.transform(part.numbers)) for part in (labelled, test)
-    )
-    yield "eforest", encoded, encoded_test
 
 
-def supervised(trees, X, y, X_test) -> Representations:
-    """Representations of forests that are fitted on the labelled rows."""
+def supervised(trees, n_labelled):
+    """Return representations of forests that are fitted on the labelled rows, by name."""
     shallow = {**trees, "max_depth": DEPTH}
     # Few labelled rows have fewer directions than components.
-    n_components = min(N_COMPONENTS, len(y) - 2)
-    embeddings = {
+    n_components = min(N_COMPONENTS, n_labelled - 2)
+    return {
         "leaves-random": LeafEmbedding(RandomForestClassifier(**shallow)),
         "leaves-random-deep": LeafEmbedding(RandomForestClassifier(**trees)),
         "leaves-completely-random": LeafEmbedding(CompletelyRandomForestClassifier(**shallow)),
@@ -144,12 +107,10 @@ def supervised(trees, X, y, X_test) -> Representations:
             RandomForestClassifier(**trees), n_components=n_components
         ),
     }
-    for name, embedding in embeddings.items():
-        yield name, embedding.fit_transform(X, y), embedding.transform(X_test)
 
 
-def layers(trees, X, y, X_test) -> Representations:
-    """Class vectors and leaves of each layer of a cascade."""
+def layers(trees, X, y, X_test):
+    """Yield name and columns of class vectors and leaves of each layer of a cascade."""
     # A layer has four forests, and each has its trees on every fold.
     per_forest = max(1, trees["n_estimators"] // (4 * N_FOLDS))
     cascade = GCForestClassifier(
@@ -181,6 +142,16 @@ def downstream_models(n_rows):
     }
 
 
+def representations(trees, split, X, y):
+    """Yield the name of each representation, and its columns of labelled rows and test rows."""
+    for name, model in unsupervised(trees, split.X).items():
+        model.fit(split.X)
+        yield name, model.transform(X), model.transform(split.X_test)
+    for name, model in supervised(trees, len(y)).items():
+        yield name, model.fit_transform(X, y), model.transform(split.X_test)
+    yield from layers(trees, X, y, split.X_test)
+
+
 def prepare(options, parser):
     options.sources = data.sources(options, options.datasets)
 
@@ -188,20 +159,12 @@ def prepare(options, parser):
 def cell(options, set, labelled, flipped, seed):
     """Accuracy on the test rows of each downstream model on each representation."""
     split = data.split(options.sources[set], seed, options.rows)
-    scaler = data.to_scaled().fit(split.X)
-    train = Rows(split.X, scaler.transform(split.X))
-    test = Rows(split.X_test, scaler.transform(split.X_test))
     rows = data.nested_subset(split.y, labelled, seed)
-    part = train.take(rows)
+    X = _safe_indexing(split.X, rows)
     y = flip_labels(split.y[rows], flipped, seed)
     trees = {"n_estimators": options.n_estimators, "random_state": seed, "n_jobs": options.n_jobs}
-    representations = chain(
-        unsupervised(trees, train, part, test),
-        supervised(trees, part.X, y, test.X),
-        layers(trees, part.X, y, test.X),
-    )
     scores = []
-    for name, columns, columns_test in representations:
+    for name, columns, columns_test in representations(trees, split, X, y):
         # Sparse indicator columns stay as they are.
         if not sparse.issparse(columns):
             standardizer = StandardScaler().fit(columns)
@@ -209,7 +172,7 @@ def cell(options, set, labelled, flipped, seed):
         for downstream, model in downstream_models(len(y)).items():
             score = model.fit(columns, y).score(columns_test, split.y_test)
             scores.append({"representation": name, "model": downstream, "accuracy": score})
-    forest_score = RandomForestClassifier(**trees).fit(part.X, y).score(test.X, split.y_test)
+    forest_score = RandomForestClassifier(**trees).fit(X, y).score(split.X_test, split.y_test)
     for downstream in downstream_models(len(y)):
         reference = {"representation": "random-forest-itself", "model": downstream}
         scores.append({**reference, "accuracy": forest_score})
@@ -219,35 +182,24 @@ def cell(options, set, labelled, flipped, seed):
 BY_SET = """
 set labelled flipped model representation accuracy=accuracy:.2%± seeds=n_seeds
 """
-TITLE = "accuracy of {} on the raw columns, and changes against it in points"
-NOTES = [
-    "± is the standard error over sets",
-    "* marks p < 0.05 of Wilcoxon's signed ranks over sets, with Holm's correction",
-]
 
 
 def notes(options):
     """Lines that a reader of the tables has to know."""
-    return NOTES
+    return [
+        "± is the standard error over sets",
+        "* marks p < 0.05 of Wilcoxon's signed ranks over sets, with Holm's correction",
+    ]
 
 
-def compare(long):
-    """Each representation against the raw columns, over sets, for each model and condition."""
-    return _by_condition(long, lambda values: values)
+def differences(values):
+    """Return the first representation of each pair minus the second one."""
+    pairs = {f"{first} - {second}": values[first] - values[second] for first, second in PAIRS}
+    return tables.pd.DataFrame({BASE: 0.0, **pairs})
 
 
-def compare_pairs(long):
-    """The first representation of each pair against the second one."""
-
-    def differences(values):
-        pairs = {f"{first} - {second}": values[first] - values[second] for first, second in PAIRS}
-        return tables.pd.DataFrame({BASE: 0.0, **pairs})
-
-    return _by_condition(long, differences)
-
-
-def _by_condition(long, columns_of):
-    """Compare columns, which are made of accuracies by set, with the one of the name `BASE`."""
+def compare(long, columns_of=lambda values: values):
+    """Compare columns, which are made of accuracies by set, with `BASE` in each condition."""
     parts = []
     for key, rows in long.groupby(["labelled", "flipped", "model"], sort=False):
         values = columns_of(
@@ -281,14 +233,13 @@ def table_of_changes(changes):
 
 def tables_of_model(model, changes, pairs):
     """Changes against the raw columns, with their accuracy in the first row, and of pairs."""
-    changes, pairs = (rows[rows["model"] == model] for rows in (changes, pairs))
     table = table_of_changes(changes)
     base = changes.groupby("condition")["mean_of_base"].first().map("{:.1%}".format)
     table = tables.pd.concat([base.reindex(table.columns).to_frame(BASE).T, table])
     return [
         tables.Table(
             f"representations-{model}",
-            TITLE.format(model),
+            f"accuracy of {model} on the raw columns, and changes against it in points",
             table.rename_axis("representation"),
             changes,
         ),
@@ -307,7 +258,7 @@ def report(frame, options):
         long[name] = long[name].map("{:.0%}".format)
     by_set = tables.means(long, ["set", "labelled", "flipped", "model", "representation"])
     parts = (
-        tables_of_model(model, compare(rows), compare_pairs(rows))
+        tables_of_model(model, compare(rows), compare(rows, differences))
         for model, rows in long.groupby("model", sort=False)
     )
     return [

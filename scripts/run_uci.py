@@ -195,7 +195,7 @@ study = Study(
     globals(), "uci", keys, own=True, suite="bundled", datasets=[], methods=[],
     known={"methods": list(models.METHODS)},
     ablations=False, seeds=None, n_estimators=100, n_layers=None, rounds=None, fractions=[],
-    metric=["accuracy"], drop=[],
+    metric=["accuracy"],
     checks={"suite": list(SUITES), "metric": scores.of_task("classification"),
             "fractions": cli.share},
     quick={"n_estimators": 20, "seeds": 1},

@@ -31,8 +31,7 @@ HELP = {
     "data_home": "folder with the files of the data sets",
     "datasets": "names of data sets, which python -m mddf.datasets lists",
     "designs": "training rows of a study",
-    "df21_python": "interpreter that has the package deep-forest (default: this one)",
-    "drop": "columns to leave out",
+    "df21_python": "interpreter that has the package deep-forest, for DF21",
     "engines": "engines that run the workers",
     "estimator": "model that makes the features (default: mddf, or deepforest for regression)",
     "flipped": "shares of the labels to replace by another class",
@@ -54,12 +53,10 @@ HELP = {
     "methods": "names of methods",
     "metric": "names of metrics",
     "models": "models to measure",
-    "mu": "weight of the losses above the target margin",
     "n_estimators": "number of trees of each forest",
     "n_iter": "number of configurations that a search tries",
     "n_jobs": "threads of a cell that can use several (default: all cores)",
     "n_layers": "largest number of layers of a cascade",
-    "no_titles": "draw pictures without titles",
     "overwrite": "replace files that exist",
     "own_sets": "Python file with your own data sets: NAMES, and a function load(name)",
     "peers": "other libraries to compare with",
@@ -84,12 +81,10 @@ HELP = {
     "studies": "number of studies",
     "suite": "group of data sets",
     "tables": "tables to reproduce or to measure",
-    "target_margin": "margin that the loss of mdDF aims at",
     "task": "task of --csv",
     "tasks": "kinds of targets",
     "test": "test of differences between methods",
     "test_csv": "table with test rows, with labels or without",
-    "theta": "half the width of the band without loss",
     "threads": "numbers of threads of all libraries",
     "thin": "try only every n-th value of the grids",
     "time_limit": "seconds of each fit",
@@ -283,10 +278,8 @@ class Parser(argparse.ArgumentParser):
         elif isinstance(default, list):
             check = check or type((default or [""])[0])
             self.several.add(name)
-            whole = name == "drop"  # columns may have commas in their names
             self.add_argument(
-                option, nargs="+", help=text,
-                type=(lambda text: [text]) if whole else lambda text: words(text, check),
+                option, nargs="+", help=text, type=lambda text: words(text, check),
                 metavar=re.sub("ies$", "y", name).removesuffix("s").upper(),
             )  # fmt: skip
         else:
@@ -296,12 +289,7 @@ class Parser(argparse.ArgumentParser):
     def add_own(self, settings=True):
         """Add options for the user's own table, methods and parameters."""
         own = self.add_argument_group("own data and methods")
-        own.add_argument(
-            "--csv", type=Path, metavar="TABLE",
-            help="CSV or Parquet file with a header, used instead of --datasets",
-        )  # fmt: skip
-        own.add_argument("--target", metavar="COLUMN", help="column of --csv to predict")
-        table_options.add_column_options(own)
+        add_table(own, "--datasets")
         own.add_argument(
             "--method", dest="own", nargs="+", action=Own,
             help="add any scikit-learn estimator under a name of its own",
@@ -309,6 +297,7 @@ class Parser(argparse.ArgumentParser):
         )  # fmt: skip
         if not settings:
             return
+        add_drop(own)
         own.add_argument(
             "--set", nargs="+", action="extend", default=[], type=setting,
             metavar="METHOD.PARAMETER=VALUE",
@@ -318,6 +307,10 @@ class Parser(argparse.ArgumentParser):
     def read(self, argv=None):
         """Parse the options, and fill in the defaults of a full or a quick run."""
         options = self.parse_args(argv)
+        if "csv" in options and (options.csv is None) != (options.target is None):
+            self.error("--csv and --target go together")
+        if "csv" in options and options.csv is not None and getattr(options, "datasets", None):
+            self.error("give either --datasets or --csv")
         for name, default in (self.defaults | (self.quick if options.quick else {})).items():
             parsed = getattr(options, name)
             if parsed is None and name == "n_jobs":
@@ -329,6 +322,23 @@ class Parser(argparse.ArgumentParser):
         options.study, options.asked_out = self.study, options.out
         options.out = options.out or RESULTS / f"{self.study}{'-quick' * options.quick}"
         return options
+
+
+def add_table(group, other):
+    """Add the options of the user's own table, which takes the place of another option."""
+    group.add_argument(
+        "--csv", type=Path, metavar="TABLE",
+        help=f"CSV or Parquet file with a header, used instead of {other}",
+    )  # fmt: skip
+    group.add_argument("--target", metavar="COLUMN", help="column of --csv to predict")
+    table_options.add_column_options(group)
+
+
+def add_drop(group):
+    """Add the option for columns that are left out."""
+    group.add_argument(
+        "--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"
+    )
 
 
 def for_screen(doc):

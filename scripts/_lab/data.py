@@ -18,11 +18,9 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.utils import _safe_indexing
 
 from mddf import datasets
-from mddf._command.rows import check_names, read, read_training
+from mddf._command.rows import check_names, read_training
 from mddf._command.table_options import format_from
 from mddf._schema.format import PLAIN, Format
-
-from . import cli
 
 BUNDLED = ("digits", "wine", "breast_cancer", "iris")
 PAPER = ("adult", "yeast", "letter", "protein", "har", "sensit", "satimage", "mnist")
@@ -66,10 +64,9 @@ def sources(options, names, task="classification", realistic=False) -> dict[str,
 
     `realistic` leaves out columns that are not known at the time of a prediction.
     """
-    drop_words = getattr(options, "drop", ())
+    drop = tuple(getattr(options, "drop", ()))
     if getattr(options, "csv", None) is not None:
         form = format_from(options)
-        drop = dropped(drop_words, read(options.csv, form, ()).names if drop_words else ())
         # A table that cannot be used fails now, and not in a cell.
         read_training(options.csv, options.target, drop, task=task, form=form, warn=True)
         # The table must not share its name with a set of `mddf.datasets`, which has published
@@ -81,24 +78,14 @@ def sources(options, names, task="classification", realistic=False) -> dict[str,
             raise SystemExit(f"--datasets: {name} is for {set_task}, and not for {task}")
     extra = REALISTIC if realistic else {}
     by_name = {n: Source(n, options.data_home, options=extra.get(n, ())) for n in names}
-    if not drop_words:
+    if not drop:
         return by_name
     column_names = []
     for source in by_name.values():
         with suppress(Exception):  # the cells of this set will report the error
             column_names.extend(getattr(load(replace(source, options=())).X, "columns", ()))
-    drop = dropped(drop_words, column_names)
     check_names(f"--drop must be a column of {', '.join(names)}:", drop, column_names)
     return {name: replace(source, drop=drop) for name, source in by_name.items()}
-
-
-def dropped(drop_words, column_names):
-    """Return the columns of --drop.
-
-    A text that names a column is this column; other texts are split at commas.
-    """
-    name_groups = ([text] if text in column_names else cli.words(text) for text in drop_words)
-    return tuple(name for names in name_groups for name in names)
 
 
 @dataclass(frozen=True)

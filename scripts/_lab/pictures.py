@@ -127,13 +127,7 @@ def scatter(axis, plane, labels):
 
 
 def save(figure, options, name, caption):
-    """Write a picture in the formats of --format, without titles with --no-titles.
-
-    The caption is printed and stored in captions.md.
-    """
-    if getattr(options, "no_titles", False):
-        for axis in figure.axes:
-            axis.set_title("")
+    """Write a picture in the formats of --format, print its caption, and store it."""
     for form in options.format:
         path = options.out / f"{name}.{form}"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -64,7 +64,7 @@ class Study:
         self.prepare = module.get("prepare", lambda options, parser: None)
         self.notes = module.get("notes", lambda options: [])
         if self.draw is not None:
-            options |= {"format": ["png", "pdf"], "no_titles": False}
+            options["format"] = ["png", "pdf"]
         self.options = {"quick": quick, "checks": checks, **options}
 
     def parse(self, argv=None):
@@ -74,14 +74,10 @@ class Study:
             parser.add_own(settings=self.own is True)
         if self.draw is not None:
             parser.add_argument(
-                "--plot", nargs="*", type=Path, metavar="SOURCE",
-                help="compute nothing, but draw the results in folders or files (default: --out)",
+                "--plot", nargs="?", const=False, type=Path, metavar="SOURCE",
+                help="compute nothing, but draw the results in a folder or file (default: --out)",
             )  # fmt: skip
         options = parser.read(argv)
-        if self.own and (options.csv is None) != (options.target is None):
-            parser.error("--csv and --target go together")
-        if self.own and options.csv is not None and options.datasets:
-            parser.error("give either --datasets or --csv")
         self.prepare(options, parser)
         return options
 
@@ -128,25 +124,16 @@ class Study:
         return [dict(zip(parts, combination, strict=True)) for combination in product(*values)]
 
     def plot(self, options):
-        """Draw results; pictures go to --out, or next to the first source."""
+        """Draw results; pictures go to --out, or next to the source."""
+        source = options.plot or options.out
         if options.plot and options.asked_out is None:
-            first = options.plot[0]
-            options.out = first if first.is_dir() else first.parent
-        sources = options.plot or [options.out]
-        scripts = Path(__file__).resolve().parents[1]
-        command = Path(self.module["__file__"]).resolve().relative_to(scripts)
+            options.out = source if source.is_dir() else source.parent
+        command = Path(self.module["__file__"]).resolve().relative_to(records.SCRIPTS)
         maker = f"python scripts/{command.as_posix()}"
-        parts = [tables.read(path, self.name, maker) for path in sources]
-        for path, part in zip(sources, parts, strict=True):
-            if differ := ",\n".join(records.clashes(part.attrs, parts[0].attrs)):
-                raise SystemExit(f"{path} has other settings than {sources[0]}: {differ}")
-        frame = tables.each_once(tables.pd.concat(parts, ignore_index=True))
-        frame.attrs = parts[0].attrs
         try:
-            self.draw(frame, options)
+            self.draw(tables.read(source, self.name, maker), options)
         except (KeyError, TypeError) as error:  # the source is a table of another kind
-            names = ", ".join(map(str, sources))
-            raise SystemExit(f"{names} cannot be drawn ({error}): {maker} makes it") from error
+            raise SystemExit(f"{source} cannot be drawn ({error}): {maker} makes it") from error
 
 
 def _values(option_value, single):

@@ -43,46 +43,35 @@ LABELS = {
 }
 
 
-@dataclass(frozen=True)
-class Point:
-    """Cost and accuracy of a method."""
-
-    method: str
-    fit_seconds: float
-    mean_rank: float
-
-
 def points(text):
-    """Read the points of the picture from the text of the league's page."""
-    ranks = tables.read_markdown(text, "Mean ranks of the nine")["log-loss"]
+    """Read seconds of a fit and mean rank of each method from the text of the league's page."""
+    ranks = tables.read_markdown(text, "Mean ranks of the nine")["log-loss"].astype(float)
     costs = tables.read_markdown(text, "Costs, means over the sets")
     # The league timed fit and prediction of DF21 together: its fit has no cell of its own.
     seconds = costs["fit, s"].where(costs["fit, s"] != "", costs["predict, s"])
     seconds = seconds.str.partition(",")[0].astype(float)
-    return [Point(method, seconds[method], float(ranks[method])) for method in LABELS]
+    return {method: (seconds[method], ranks[method]) for method in LABELS}
 
 
-def described(method_points):
+def described(points_by_method):
     """Return the alternative text of the picture."""
     parts = [
-        f"{LABELS[point.method].text} rank {point.mean_rank:.1f} at {point.fit_seconds:.1f} s"
-        for point in method_points
+        f"{LABELS[method].text} rank {rank:.1f} at {seconds:.1f} s"
+        for method, (seconds, rank) in points_by_method.items()
     ]
     return f"Mean rank by log-loss against the time of a fit: {', '.join(parts)}"
 
 
-def draw(method_points, n_sets):
+def draw(points_by_method, n_sets):
     """Draw the picture, best methods at the top; font sizes are readable on a phone."""
     figure, ((axis,),) = pictures.panels([3.7], 1, 5.5)
-    for point in method_points:
-        label = LABELS[point.method]
+    for method, point in points_by_method.items():
+        label = LABELS[method]
         size = 260 if label.marker == "*" else 90
-        axis.scatter(
-            point.fit_seconds, point.mean_rank, s=size, color=label.color, marker=label.marker
-        )
+        axis.scatter(*point, s=size, color=label.color, marker=label.marker)
         axis.annotate(
             label.text,
-            (point.fit_seconds, point.mean_rank),
+            point,
             xytext=label.offset,
             textcoords="offset points",
             ha=label.align,
@@ -100,16 +89,13 @@ def draw(method_points, n_sets):
     return figure
 
 
-def parse(argv=None):
-    return cli.Parser(__doc__, "accuracy-cost", format=["png"], no_titles=False).read(argv)
-
-
 def main(argv=None):
-    options = parse(argv)
+    options = cli.Parser(__doc__, "accuracy-cost", format=["png"]).read(argv)
     text = LEAGUE.read_text(encoding="utf-8")
-    method_points = points(text)
+    points_by_method = points(text)
     n_sets = len(tables.read_markdown(text, "Log-loss, mean of three splits"))
-    pictures.save(draw(method_points, n_sets), options, "accuracy-cost", described(method_points))
+    figure = draw(points_by_method, n_sets)
+    pictures.save(figure, options, "accuracy-cost", described(points_by_method))
 
 
 if __name__ == "__main__":

@@ -25,22 +25,19 @@ import sys
 import tempfile
 import time
 import warnings
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn import ensemble
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
-from sklearn.pipeline import Pipeline
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from _lab import data, elo, libraries, scores, tables
+from _lab import data, elo, libraries, models, scores, tables
 from _lab.study import Study
-
-import mddf
 
 ANCHOR, BAG = "random-forest", "catboost-bag"
 # Eight folds as in the bags of AutoGluon.
@@ -144,33 +141,21 @@ class AutoGluon:
         return predicted
 
 
-def deep_forest(task, seed, options, **parameters):
-    """Return a deep forest."""
-    Forest = mddf.DeepForestRegressor if task == "regression" else mddf.DeepForestClassifier
-    return Forest(random_state=seed, n_jobs=1, **parameters)
-
-
-def boosting(task, seed, options):
-    """Return gradient boosting of mddf."""
-    kind = "Regressor" if task == "regression" else "Classifier"
-    return getattr(mddf, f"GradientBoosting{kind}")(random_state=seed, n_jobs=1)
-
-
-def their_forest(name, task, seed, options):
-    """Return a forest of scikit-learn on codes of categories."""
-    kind = "Regressor" if task == "regression" else "Classifier"
-    forest = getattr(ensemble, f"{name}{kind}")(300, random_state=seed, n_jobs=1)
-    return Pipeline([("codes", data.to_codes()), ("forest", forest)])
+def registered(name, task, seed, options, **parameters):
+    """Return a method of _lab/methods.toml with these parameters."""
+    method = replace(models.METHODS[name], fixed=parameters)
+    kind = "regression" if task == "regression" else "classification"
+    return models.build(method, seed, task=kind)
 
 
 METHODS = {
     BAG: lambda task, seed, options: Bag("catboost", task, seed),
-    "deep-forest": deep_forest,
-    "deep-forest-fast": partial(deep_forest, preset="fast"),
-    "boosting": boosting,
+    "deep-forest": partial(registered, "deepforest"),
+    "deep-forest-fast": partial(registered, "deepforest", preset="fast"),
+    "boosting": partial(registered, "gradient"),
     "lightgbm-bag": lambda task, seed, options: Bag("lightgbm", task, seed),
-    ANCHOR: partial(their_forest, "RandomForest"),
-    "extra-trees": partial(their_forest, "ExtraTrees"),
+    ANCHOR: partial(registered, "sklearn-rf", n_estimators=300),
+    "extra-trees": partial(registered, "extratrees", n_estimators=300),
     "autogluon": lambda task, seed, options: AutoGluon(task, options, with_mddf=False),
     "autogluon-mddf": lambda task, seed, options: AutoGluon(task, options, with_mddf=True),
 }

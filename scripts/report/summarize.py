@@ -36,7 +36,7 @@ KEY = ["set", "method", "seed"]
 def parse(argv=None):
     parser = cli.Parser(
         __doc__, "summary", metric=[], methods=[], smaller_is_better=False, test="nemenyi",
-        level=0.05, bayes=False, rope=0.0, format=["png", "pdf"], no_titles=False,
+        level=0.05, bayes=False, rope=0.0, format=["png", "pdf"],
         texts={
             "metric": "columns of the sources to summarize (default: the main ones)",
             "methods": "methods of the sources, in this order (default: all)",

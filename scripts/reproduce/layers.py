@@ -1,4 +1,4 @@
-"""Measure accuracy and margins by layer (mdDF's preprint, Figs. 8 and 9, Theorem 1).
+"""Measure accuracy and margins by layer (mdDF's preprint, Figs. 8 and 9).
 
     python scripts/reproduce/layers.py --datasets satimage letter
     python scripts/reproduce/layers.py --plot         draw what was computed
@@ -19,10 +19,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _lab import cli, data, models, pictures, tables
-from _lab.conditions import describe_layers, margins_of
+from _lab.conditions import describe_layers
 from _lab.study import Study
-
-from mddf.analysis import log_n_trees, margin_distribution_bound
 
 # Trees of small depth do not learn all training rows in the first layer: with them, the training
 # accuracy grows over the layers, as in the paper's Figure 8.
@@ -69,19 +67,10 @@ def cell(options, set, seed, method):
     """Fit a cascade, and measure it after each layer."""
     split = data.split(options.sources[set], seed, options.rows)
     model = make(options, method, seed).fit(split.X, split.y)
-    n_classes, (m, n_features) = len(model.classes_), split.X.shape
-    n_forests = np.shape(model.member_scores_)[1]
-    # The input of later layers also has the features of the previous layer.
-    log_size = log_n_trees(m, n_features + n_classes * n_forests, n_classes)
     rows = describe_layers(model, split)
-    # Theorem 1 is about the margins of two classes on the training rows.
-    stages = model.staged_predict_proba(split.X) if n_classes == 2 else ()
-    for row, probabilities in zip(rows, stages, strict=False):
-        margins = margins_of(probabilities, split.y, model.classes_)
-        row["theorem"], row["at_r"], _ = margin_distribution_bound(margins, log_size, n_classes=2)
     for layer, row in enumerate(rows):
         margins = np.clip(model.margins_[layer], -1, 1)
-        shares = np.searchsorted(np.sort(margins), THRESHOLDS, side="right") / m
+        shares = np.searchsorted(np.sort(margins), THRESHOLDS, side="right") / len(margins)
         row |= {
             "alpha": model.alphas_[layer],
             "margin_mean": margins.mean(),
@@ -97,35 +86,12 @@ set method layer seeds=n_seeds train=train_accuracy:.2% out-of-fold=oof_accuracy
 test=test_accuracy:.2% alpha:.3f margin_mean=margin_mean:.3f std=margin_std:.3f
 ratio=margin_ratio:.3f
 """
-THEOREM = """
-set layer train_ratio:.3f train_error=train:.4f test_error=test:.4f theorem:.3g at_r:.2f
-"""
-
-
-KEPT = """
-set method seeds=n_seeds by_ratio=test_accuracy:.2% by_accuracy:.2% layers=layer:.1f
-out-of-fold=oof_accuracy:.2% ratio=margin_ratio:.3f
-"""
 
 
 def report(frame, options):
-    """Return tables of accuracies and margins, of the kept layers, and of Theorem 1."""
-    long = tables.unnest(frame, "layers")
-    rows, fits = tables.means(long, KEY), long.groupby(["set", "method", "seed"], sort=False)
-    best = long.loc[fits["oof_accuracy"].idxmax(), "test_accuracy"].to_numpy()
-    kept = long.loc[fits["margin_ratio"].idxmin()].assign(by_accuracy=best)
-    kept = tables.means(kept, ["set", "method"])
-    theorem = rows[rows["method"] == "mddf"]
-    theorem = theorem.dropna(subset=["theorem"]) if "theorem" in theorem else theorem[:0]
-    theorem = theorem.assign(
-        train=1 - theorem["train_accuracy"], test=1 - theorem["test_accuracy"]
-    )
-    title = "right-hand side of Theorem 1 over the layers of mdDF, two classes"
-    return [
-        tables.columns("layers", "mean over seeds", rows, LAYERS, n_index=3),
-        tables.columns("kept", "accuracy on test rows of the layers kept", kept, KEPT, n_index=2),
-        *([tables.columns("theorem", title, theorem, THEOREM, n_index=2)] if len(theorem) else []),
-    ]
+    """Return a table of accuracies and margins after each layer."""
+    rows = tables.means(tables.unnest(frame, "layers"), KEY)
+    return [tables.columns("layers", "mean over seeds", rows, LAYERS, n_index=3)]
 
 
 def draw(frame, options):

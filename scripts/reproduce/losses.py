@@ -1,7 +1,6 @@
 """Draw the margin-distribution loss and other convex losses (mdDF's preprint, Fig. 3).
 
     python scripts/reproduce/losses.py --out results/losses
-    python scripts/reproduce/losses.py --target-margin 0.7 --mu 0.05 --theta 0.2
 
 The loss of this package is ``(z - r)^2 / r^2`` up to the target margin r and
 ``mu (z - r)^2 / (1 - r)^2`` above it. The paper's picture shows a variant around 1 with a band of
@@ -21,29 +20,27 @@ from _lab import cli, pictures
 from mddf._layers.margin_loss import margin_loss
 from mddf.analysis import BandMarginLoss
 
-
-def parse(argv=None):
-    names = {"target_margin": 0.9, "mu": 0.1, "theta": 0.2}
-    below_1 = cli.number("must lie between 0 and 1", lambda x: 0 < x < 1)
-    checks = dict.fromkeys(names, below_1)
-    names |= {"format": ["png", "pdf"], "no_titles": False}
-    return cli.Parser(__doc__, "losses", checks=checks, **names).read(argv)
+TARGET_MARGIN = 0.9
+MU = 0.1
+THETA = 0.2
+# Largest margin of each loss, and the loss.
+LOSSES = {
+    "0-1": (2, lambda z: (z <= 0).astype(float)),
+    r"exponential, $e^{-z}$": (2, lambda z: np.exp(-z)),
+    r"hinge, $\max(1 - z, 0)$": (2, lambda z: np.maximum(1 - z, 0)),
+    rf"$\ell_{{md}}$, $r={TARGET_MARGIN}$, $\mu={MU}$": (
+        1, lambda z: margin_loss(z, TARGET_MARGIN, MU),
+    ),
+    rf"$\ell_{{md}}$ with band, $\theta={THETA}$, $\mu={MU}$": (
+        2, BandMarginLoss(THETA, MU).value,
+    ),
+}  # fmt: skip
 
 
 def main(argv=None):
-    options = parse(argv)
-    r, mu, theta = options.target_margin, options.mu, options.theta
-    losses = {  # largest margin of each loss, and the loss
-        "0-1": (2, lambda z: (z <= 0).astype(float)),
-        r"exponential, $e^{-z}$": (2, lambda z: np.exp(-z)),
-        r"hinge, $\max(1 - z, 0)$": (2, lambda z: np.maximum(1 - z, 0)),
-        rf"$\ell_{{md}}$, $r={r:g}$, $\mu={mu:g}$": (1, lambda z: margin_loss(z, r, mu)),
-        rf"$\ell_{{md}}$ with band, $\theta={theta:g}$, $\mu={mu:g}$": (
-            2, BandMarginLoss(theta, mu).value,
-        ),
-    }  # fmt: skip
+    options = cli.Parser(__doc__, "losses", format=["png", "pdf"]).read(argv)
     figure, ((axis,),) = pictures.panels([3.9], 1, 5.2)
-    for (name, (high, loss)), style in zip(losses.items(), pictures.STYLES, strict=False):
+    for (name, (high, loss)), style in zip(LOSSES.items(), pictures.STYLES, strict=False):
         z = np.linspace(-1, high, 1201)
         axis.plot(z, loss(z), label=name, markevery=(0, 119), **style)
     axis.set(xlabel="margin $z$", ylabel="loss", xlim=(-1, 2), ylim=(-0.05, 4.2))

@@ -48,7 +48,7 @@ STUDIES = {
     ),
     "reproduce.layers": (
         "--datasets breast_cancer iris --seeds 2 --n-estimators 1 --n-layers 2",
-        "layers kept theorem",
+        "layers",
     ),
     "reproduce.quadboost": ("--datasets wine --methods QuadBoost AdaBoost", "table1"),
     "reproduce.scanning": (
