@@ -48,7 +48,6 @@ docs: ## the pages, into PAGES
 
 pictures: ## the picture of README, from the league's table
 	$(PYTHON) scripts/report/accuracy_cost.py --out docs/pictures
-	rm docs/pictures/captions.md
 
 record: ## small fits of every estimator give the bits on record
 	$(PYTHON) -P -m pytest -q tests/test_record.py

@@ -149,11 +149,6 @@ def out_of_fold_score(model, y) -> float:
     return float(r2_score(y, model.oof_prediction_))
 
 
-def flat(features):
-    """Put the boosted features of the layers side by side."""
-    return features.reshape(len(features), -1)
-
-
 def build(options):
     """The cascade, or the embedding of one of its layers, not yet fitted."""
     cascade = models.cascade(options, options.estimator, options.seed, options.task)
@@ -188,7 +183,10 @@ def main(argv=None) -> int:
     names = model.get_feature_names_out().astype(str)
     test = model.transform(split.X_test)
     if options.representation == "boosted":
-        train, test = (flat(boosted_features(model, part)) for part in (train, test))
+        # The features of the layers stand side by side.
+        train, test = (
+            boosted_features(model, part).reshape(len(part), -1) for part in (train, test)
+        )
         classes = [str(label) for label in model.classes_]
         names = np.array([f"f{t + 1}_{c}" for t in range(model.n_layers_) for c in classes])
     options.out.mkdir(parents=True, exist_ok=True)

@@ -32,7 +32,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from _lab import data, models, stats, tables
 from _lab.bench import cost
-from _lab.conditions import CONDITIONS, DATASETS, all_cells, margins_of, split_under
+from _lab.conditions import CONDITIONS, DATASETS, IMAGES, margins_of, split_under
 from _lab.study import Study
 from mddf.baselines import GCForestClassifier
 from sklearn.metrics import log_loss
@@ -141,9 +141,15 @@ def prepare(options, parser):
 
 
 def keys(options):
-    return all_cells(
-        options.sources, options.conditions, seed=range(options.seeds), method=options.methods
-    )
+    """Return the keys of all combinations; only image sets have the condition "scanned"."""
+    return [
+        {"set": name, "condition": condition, "seed": seed, "method": method}
+        for name in options.sources
+        for condition in options.conditions
+        if condition != "scanned" or name in IMAGES
+        for seed in range(options.seeds)
+        for method in options.methods
+    ]
 
 
 def cell(options, set, condition, seed, method):

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -44,19 +45,12 @@ def fit_cost(model, split):
     before = status("VmRSS")
     fit, wall, _ = cost(model.fit, split.X, split.y)
     peak = None if before is None else (peak_bytes() - before) / 2**20
-    if hasattr(model, "predict_proba"):
-        predict, _, predictions = cost(
-            model.predict_proba, split.X_test, min_seconds=MIN_PREDICT_SECONDS
-        )
-        if isinstance(predictions, list):  # multilabel: one array for each label
-            predictions = np.stack([part[:, -1] > 0.5 for part in predictions], axis=1)
-            score = np.mean(predictions == split.y_test)
-        else:
-            score = np.mean(model.classes_[predictions.argmax(axis=1)] == split.y_test)
+    classifies = hasattr(model, "predict_proba")
+    function = model.predict_proba if classifies else model.predict
+    predict, _, predictions = cost(function, split.X_test, min_seconds=MIN_PREDICT_SECONDS)
+    if classifies:
+        score = np.mean(model.classes_[predictions.argmax(axis=1)] == split.y_test)
     else:
-        predict, _, predictions = cost(
-            model.predict, split.X_test, min_seconds=MIN_PREDICT_SECONDS
-        )
         score = r2_score(split.y_test, predictions)
     return {
         "fit_s": fit,
@@ -126,31 +120,25 @@ def status(field):
     return int(re.search(field + r":\s+(\d+)", text)[1]) * 1024
 
 
-class MemoryWatch:
-    """Reads kinds of memory of this process 50 times a second, and keeps the largest figures."""
+@contextmanager
+def memory_watch(*kinds):
+    """Yield a dict with the largest rises of kinds of memory, which are read 50 times a second."""
+    before = {kind: status(kind) or 0 for kind in kinds}
+    rises = dict.fromkeys(kinds, 0)
+    ended = threading.Event()
 
-    def __init__(self, *kinds):
-        self.before = {kind: status(kind) or 0 for kind in kinds}
-        self.most = dict(self.before)
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
+    def watch():
+        while not ended.wait(0.02):
+            for kind in kinds:
+                rises[kind] = max(rises[kind], (status(kind) or 0) - before[kind])
 
-    def _watch(self):
-        while not self._ended.wait(0.02):
-            for kind in self.most:
-                self.most[kind] = max(self.most[kind], status(kind) or 0)
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._ended.set()
-        self._thread.join()
-
-    def above_start(self, kind):
-        """Return by how many bytes the memory rose."""
-        return self.most[kind] - self.before[kind]
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield rises
+    finally:
+        ended.set()
+        thread.join()
 
 
 def peak_bytes():

@@ -1,11 +1,9 @@
 """Methods that tune themselves on the training rows."""
 
-import warnings
 from itertools import islice
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
 from sklearn.neural_network import MLPClassifier
@@ -85,17 +83,6 @@ class ChosenMLP(ClassifierMixin, BaseEstimator):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
-class Search(GridSearchCV):
-    """A grid search without warnings about slow convergence and classes with few rows."""
-
-    def fit(self, X, y):
-        """Run the search."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-            return super().fit(X, y)
-
-
 # The grids of the mdDF paper (its section 4, and section 5.1 for the depth step c).
 PAPER_GRID = {
     "rules__target_margin": [0.7, 0.75, 0.8, 0.85, 0.9, 0.95],
@@ -111,4 +98,4 @@ def paper_mddf(random_state=None, **parameters):
     """
     model = MDDFClassifier.named("paper", random_state=random_state, **parameters)
     folds = StratifiedKFold(3, shuffle=True, random_state=random_state)
-    return Search(model, PAPER_GRID, cv=folds)
+    return GridSearchCV(model, PAPER_GRID, cv=folds)

@@ -35,14 +35,12 @@ HELP = {
     "engines": "engines that run the workers",
     "estimator": "model that makes the features (default: mddf, or deepforest for regression)",
     "flipped": "shares of the labels to replace by another class",
-    "folds": "number of folds",
     "forests": "kinds of forests that are measured",
     "format": "formats of the files",
     "fractions": "shares of the training rows in (0, 1]",
     "labelled": "shares of the training rows that have labels, in (0, 1]",
     "layer": "layer whose leaves or kernel are exported, such as 1 (-1 is the last one)",
     "level": "level of significance of the tests",
-    "levels": "number of stacking levels",
     "libraries": "libraries to measure",
     "limit": "largest anonymous memory of a fit in GiB (default: no limit)",
     "max_rows": "rows to draw from larger data sets",
@@ -160,11 +158,13 @@ def among(names):
 
 
 def folder(text):
-    """Read the path of a folder that exists or can be created."""
+    """Read the path of a folder to write to, which exists or can be created."""
     path = Path(text)
     existing = next(part for part in (path, *path.parents, Path()) if part.exists())
     if not existing.is_dir():
         raise argparse.ArgumentTypeError(f"must be a folder, but {existing} is a file")
+    if not os.access(existing, os.W_OK):
+        raise argparse.ArgumentTypeError(f"must be a folder to write to, but {existing} is not")
     return path
 
 
@@ -187,31 +187,6 @@ def setting(text):
     if match is None:
         raise refuse("must be method.parameter=value", text)
     return match[1], match[2], value(match[3])
-
-
-class Own(argparse.Action):
-    """Read `--method name=module:Class key=value …` as a tuple (name, path, arguments)."""
-
-    def __call__(self, parser, namespace, values, option_string=None):
-        match = re.fullmatch(r"([\w-]+)=([\w.]+):(\w+)", values[0])
-        pairs = [text.partition("=") for text in values[1:]]
-        if match is None or not all(key.isidentifier() and sign for key, sign, _ in pairs):
-            parser.error(
-                f"argument {option_string}: must be name=module:Class, then key=value arguments, "
-                f"got {' '.join(values)!r}"
-            )
-        name, module, class_name = match.groups()
-        sys.path += {os.getcwd()} - {*sys.path}  # the user's modules may be in this folder
-        try:
-            estimator_class = pkgutil.resolve_name(f"{module}:{class_name}")
-        except Exception as error:  # importing a module can raise any error
-            parser.error(f"argument {option_string}: {name} cannot be had: {in_a_line(error)}")
-        if not hasattr(estimator_class, "fit"):
-            parser.error(
-                f"argument {option_string}: {module}:{class_name} must be a class with fit"
-            )
-        own = (name, f"{module}:{class_name}", {key: value(text) for key, _, text in pairs})
-        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), own])
 
 
 class Parser(argparse.ArgumentParser):
@@ -291,7 +266,7 @@ class Parser(argparse.ArgumentParser):
         own = self.add_argument_group("own data and methods")
         add_table(own, "--datasets")
         own.add_argument(
-            "--method", dest="own", nargs="+", action=Own,
+            "--method", dest="own", nargs="+", action="append", default=[],
             help="add any scikit-learn estimator under a name of its own",
             metavar=("NAME=MODULE:CLASS", "KEY=VALUE"),
         )  # fmt: skip
@@ -304,6 +279,25 @@ class Parser(argparse.ArgumentParser):
             help="set a parameter of a method; results name the method with this value",
         )  # fmt: skip
 
+    def _own(self, words):
+        """Read the words name=module:Class key=value … as a tuple (name, path, arguments)."""
+        match = re.fullmatch(r"([\w-]+)=([\w.]+):(\w+)", words[0])
+        pairs = [text.partition("=") for text in words[1:]]
+        if match is None or not all(key.isidentifier() and sign for key, sign, _ in pairs):
+            self.error(
+                "argument --method: must be name=module:Class, then key=value arguments, "
+                f"got {' '.join(words)!r}"
+            )
+        name, module, class_name = match.groups()
+        sys.path += {os.getcwd()} - {*sys.path}  # the user's modules may be in this folder
+        try:
+            estimator_class = pkgutil.resolve_name(f"{module}:{class_name}")
+        except Exception as error:  # importing a module can raise any error
+            self.error(f"argument --method: {name} cannot be had: {in_a_line(error)}")
+        if not hasattr(estimator_class, "fit"):
+            self.error(f"argument --method: {module}:{class_name} must be a class with fit")
+        return name, f"{module}:{class_name}", {key: value(text) for key, _, text in pairs}
+
     def read(self, argv=None):
         """Parse the options, and fill in the defaults of a full or a quick run."""
         options = self.parse_args(argv)
@@ -311,6 +305,8 @@ class Parser(argparse.ArgumentParser):
             self.error("--csv and --target go together")
         if "csv" in options and options.csv is not None and getattr(options, "datasets", None):
             self.error("give either --datasets or --csv")
+        if "own" in options:
+            options.own = [self._own(words) for words in options.own]
         for name, default in (self.defaults | (self.quick if options.quick else {})).items():
             parsed = getattr(options, name)
             if parsed is None and name == "n_jobs":

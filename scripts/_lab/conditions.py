@@ -1,7 +1,5 @@
 """Conditions of a study (flipped labels, few rows, scanned images), and figures by layer."""
 
-from itertools import product
-
 import numpy as np
 from mddf.baselines import MultiGrainedScanner
 from sklearn.utils import _safe_indexing
@@ -55,13 +53,6 @@ def split_under(source, condition, seed, max_rows):
         X = scanner.fit_transform(X, y)
         X_test = scanner.transform(X_test)
     return data.Split(X, y, X_test, y_test)
-
-
-def all_cells(sets, conditions, **parts):
-    """Return the keys of all combinations; only image sets have the condition "scanned"."""
-    parts = {"set": sets, "condition": conditions, **parts}
-    keys = [dict(zip(parts, values, strict=True)) for values in product(*parts.values())]
-    return [key for key in keys if key["condition"] != "scanned" or key["set"] in IMAGES]
 
 
 def margins_of(probabilities, labels, classes):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import need, records
+from . import need
 from .models import title_of
 
 # Colours of Okabe and Ito, which colour-blind readers can distinguish, and two more (wine and
@@ -127,7 +127,7 @@ def scatter(axis, plane, labels):
 
 
 def save(figure, options, name, caption):
-    """Write a picture in the formats of --format, print its caption, and store it."""
+    """Write a picture in the formats of --format, and print its caption."""
     for form in options.format:
         path = options.out / f"{name}.{form}"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -137,16 +137,7 @@ def save(figure, options, name, caption):
             _use_palette(path)
         print(path)
     print(textwrap.fill(caption, 79))
-    _keep_caption(options.out / "captions.md", name, caption)
     pyplot().close(figure)
-
-
-def _keep_caption(path, name, caption):
-    """Write the caption of a picture in place of its old one."""
-    old_texts = path.read_text("utf-8").split("\n\n") if path.exists() else []
-    texts = {text.split("**")[1]: text.strip() for text in old_texts if text.startswith("**")}
-    texts[name] = f"**{name}** {caption}"
-    records.write(path, "\n\n".join(texts[key] for key in sorted(texts)) + "\n")
 
 
 def _use_palette(path):

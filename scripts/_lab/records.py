@@ -161,20 +161,9 @@ class Store:
     def __init__(self, folder, settings):
         self.folder = Path(folder)
         self.settings = plain(settings)
-        try:
-            (self.folder / "cells").mkdir(parents=True, exist_ok=True)
-            write(self.folder / "cells" / ".probe", "")
-            (self.folder / "cells" / ".probe").unlink(missing_ok=True)
-        except OSError as error:
-            raise SystemExit(f"--out must be a folder to write to: {error}") from None
+        (self.folder / "cells").mkdir(parents=True, exist_ok=True)
         for path in self.paths():
-            stored = read_cell(path)["settings"]
-            current = self.settings
-            if stored.get("study") != current.get("study"):  # other differences do not matter
-                stored = {"study": stored.get("study")}
-                current = {"study": current.get("study")}
-            differ = ",\n".join(clashes(stored, current))
-            if differ:
+            if differ := ",\n".join(clashes(read_cell(path)["settings"], self.settings)):
                 raise SystemExit(
                     f"{self.folder} holds results of other settings: {differ}; "
                     "choose another --out"

@@ -1,6 +1,5 @@
 """Tables: means over seeds, and their text, Markdown, LaTeX and CSV."""
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,13 +77,6 @@ class Table:
     def _cells(self):
         frame = self.rows()
         return frame.astype(object).where(frame.notna(), "").to_numpy()
-
-
-def read_markdown(text, heading):
-    """Read the first Markdown table after a heading as text, indexed by its first column."""
-    lines = re.search(r"(?:^\|.*\n)+", text[text.index(heading) :], flags=re.MULTILINE)[0]
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines.splitlines()]
-    return pd.DataFrame(rows[2:], columns=rows[0]).set_index(rows[0][0])
 
 
 def write(folder, tables, notes=(), stamp=""):
@@ -184,6 +176,14 @@ def columns(name, title, rows, layout, *, n_index=1, numbers=None) -> Table:
     frame = pd.DataFrame(text_columns)
     display = frame.set_index(list(frame)[:n_index])
     return Table(name, title, display, rows if numbers is None else numbers)
+
+
+def by_measure(frame, measures):
+    """Return a table for each measure, which has a function, a title and a layout of columns."""
+    return [
+        columns(name, measures[name][1], rows, measures[name][2])
+        for name, rows in frame.groupby("measure", sort=False)
+    ]
 
 
 def _cells(rows, column, form):

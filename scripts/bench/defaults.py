@@ -25,13 +25,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from mddf.datasets import load
 from scipy.special import softmax
 from sklearn.multioutput import MultiOutputRegressor
+from sklearn.utils import _safe_indexing
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from _lab import bench, libraries, tables
+from _lab import bench, data, libraries, tables
 from _lab.study import Study
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
@@ -289,12 +289,6 @@ class Table:
         """Classification or regression."""
         return "classification" if self.train.loss == "log_loss" else "regression"
 
-    @property
-    def categorical(self):
-        """Names of the columns with categories."""
-        X = self.train.X
-        return list(X.select_dtypes("category")) if isinstance(X, pd.DataFrame) else []
-
 
 def tables_of(name, n_rows):
     """Make a table, several ones if they have few rows, or load a real one."""
@@ -311,25 +305,17 @@ def tables_of(name, n_rows):
 
 
 def real_table(name):
-    dataset = load(name)
-    is_regression = np.asarray(dataset.y).dtype.kind == "f"
-    y = (
-        np.asarray(dataset.y, float)
-        if is_regression
-        else np.unique(dataset.y, return_inverse=True)[1]
-    )
-    order = np.random.default_rng(0).permutation(len(y))
-    X = dataset.X
+    dataset = data.load(data.Source(name))
+    X, y = dataset.X, dataset.y
+    if dataset.task == "classification":
+        y = np.unique(y, return_inverse=True)[1]
     if isinstance(X, pd.DataFrame):
         words = X.select_dtypes(["object", "string", "category"]).columns
         X = X.astype(dict.fromkeys(words, "category"))
-    train = order[: min(MAX_ROWS, 2 * len(y) // 3)]
-    test = order[2 * len(y) // 3 :]
-    loss = "squared_error" if is_regression else "log_loss"
-    parts = [X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows] for rows in (train, test)]
-    return Table(
-        *(Made(X, y[rows], y[rows], loss) for X, rows in zip(parts, (train, test), strict=True))
-    )
+    train, test = np.split(np.random.default_rng(0).permutation(len(y)), [2 * len(y) // 3])
+    loss = "squared_error" if dataset.task == "regression" else "log_loss"
+    parts = (train[:MAX_ROWS], test)
+    return Table(*(Made(_safe_indexing(X, rows), y[rows], y[rows], loss) for rows in parts))
 
 
 def excess(made, predicted):
@@ -347,32 +333,27 @@ def excess(made, predicted):
 
 
 def ours(table):
-    kind = GradientBoostingRegressor
-    options = {}
-    if table.train.loss == "log_loss":
-        kind = GradientBoostingClassifier
-    else:
-        options = {"loss": table.train.loss}
-    model = kind(random_state=0, n_jobs=1, **options)
-    if table.train.apart:
-        model = MultiOutputRegressor(model)
-    offset = {} if table.train.offset is None else {"offset": table.train.offset}
-    model.fit(table.train.X, table.train.y, **offset)
-    if table.train.loss == "log_loss":
-        return model.predict_proba(table.test.X)
-    return model.predict(
-        table.test.X, **({} if table.test.offset is None else {"offset": table.test.offset})
-    )
+    train, test = table.train, table.test
+    if table.task == "classification":
+        return fitted(GradientBoostingClassifier(random_state=0, n_jobs=1), table)
+    model = GradientBoostingRegressor(loss=train.loss, random_state=0, n_jobs=1)
+    if train.offset is None:
+        return fitted(model, table)
+    return model.fit(train.X, train.y, offset=train.offset).predict(test.X, offset=test.offset)
 
 
-def fitted(model, table, *, one_target=False, **options):
+def fitted(model, table, *, one_target=False):
     """Predictions of the test rows by a scikit-learn interface."""
     if table.train.apart or (one_target and table.train.y.ndim == 2):
         model = MultiOutputRegressor(model)
-    model.fit(table.train.X, table.train.y, **options)
-    if table.train.loss == "log_loss":
-        return model.predict_proba(table.test.X)
-    return model.predict(table.test.X)
+    model.fit(table.train.X, table.train.y)
+    predict = model.predict_proba if table.task == "classification" else model.predict
+    return predict(table.test.X)
+
+
+def log_rate(made):
+    """Return the logarithm of the mean rate; initial scores of the peers need it."""
+    return np.log(made.y.sum() / np.exp(made.offset).sum())
 
 
 def lightgbm(table):
@@ -381,8 +362,7 @@ def lightgbm(table):
     model = libraries.boosting("lightgbm", table.task, objective="poisson")
     if table.train.offset is None:
         return fitted(model, table)
-    # The initial score also has the logarithm of the mean rate.
-    start = np.log(table.train.y.sum() / np.exp(table.train.offset).sum())
+    start = log_rate(table.train)
     model.fit(table.train.X, table.train.y, init_score=table.train.offset + start)
     return np.exp(model.predict(table.test.X, raw_score=True) + table.test.offset + start)
 
@@ -392,13 +372,15 @@ def xgboost(table):
     model = libraries.boosting("xgboost", table.task, enable_categorical=True, **objective)
     if table.train.offset is None:
         return fitted(model, table)
-    start = np.log(table.train.y.sum() / np.exp(table.train.offset).sum())
+    start = log_rate(table.train)
     model.fit(table.train.X, table.train.y, base_margin=table.train.offset + start)
     return model.predict(table.test.X, base_margin=table.test.offset + start)
 
 
 def catboost(table):
-    parameters = {"cat_features": table.categorical} if table.categorical else {}
+    X, parameters = table.train.X, {}
+    if isinstance(X, pd.DataFrame):
+        parameters["cat_features"] = list(X.select_dtypes("category"))
     if table.train.loss == "poisson":
         parameters["loss_function"] = "Poisson"
     elif table.train.y.ndim == 2 and not table.train.apart:
@@ -408,7 +390,7 @@ def catboost(table):
         return fitted(model, table)
     import catboost
 
-    train = catboost.Pool(table.train.X, table.train.y, baseline=table.train.offset)
+    train = catboost.Pool(X, table.train.y, baseline=table.train.offset)
     test = catboost.Pool(table.test.X, baseline=table.test.offset)
     return model.fit(train).predict(test, prediction_type="Exponent")
 

@@ -15,14 +15,13 @@ other libraries grow one tree for each class. --threads is for both sides; sciki
 The measure "threads" is the gain of a second thread: wall seconds of one thread divided by those
 of two. It needs two free cores. The measure "equal" compares fits with equal losses: the worse of
 the two best losses on the test rows within --rounds rounds is the target of both sides. Notes
-below the tables have versions and settings.
+below the tables have the settings.
 
     python scripts/bench/gradient.py --measures equal --tables letter --rounds 1100
 """
 
 import sys
 from functools import partial
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import wrap
@@ -215,27 +214,25 @@ def cell(options, measure, set, policy, peer, threads):
 
 
 def report(frame, options):
-    layout = """table=set shape policy peer threads
+    """Return a table for each measure."""
+    costs = """table=set shape policy peer threads
     fit_s:.3f peer's=peer_fit_s:.3f ratio=fit_s_ratio:.2f
     predict_s:.4f peer's_=peer_predict_s:.4f ratio_=predict_s_ratio:.2f
     loss:.4f peer's__=peer_loss:.4f"""
-    title = f"CPU seconds of {options.rounds} rounds, medians of {options.repeats}"
-    peers, threads, equal = (
-        frame[frame.measure == measure] for measure in ("peers", "threads", "equal")
-    )
-    report_tables = (
-        [tables.columns("gradient", title, peers, layout, n_index=2)] if len(peers) else []
-    )
-    if len(threads):
-        title = f"Wall seconds of {options.rounds} rounds in two threads and in one"
-        layout = "table=set shape policy two=fit_s:.3f one=peer_fit_s:.3f gain=fit_s_ratio:.2f"
-        report_tables.append(tables.columns("threads", title, threads, layout, n_index=2))
-    if len(equal):
-        title = f"CPU seconds to equal losses, one core, medians of {options.repeats}"
-        layout = """table=set shape policy peer loss=reached:.4f rounds:.0f peer's=peer_rounds:.0f
-        fit_s:.3f peer's_=peer_fit_s:.3f ratio=fit_s_ratio:.2f"""
-        report_tables.append(tables.columns("equal", title, equal, layout, n_index=2))
-    return report_tables
+    gains = "table=set shape policy two=fit_s:.3f one=peer_fit_s:.3f gain=fit_s_ratio:.2f"
+    equal = """table=set shape policy peer loss=reached:.4f rounds:.0f peer's=peer_rounds:.0f
+    fit_s:.3f peer's_=peer_fit_s:.3f ratio=fit_s_ratio:.2f"""
+    rounds, repeats = f"{options.rounds} rounds", f"medians of {options.repeats}"
+    parts = {
+        "peers": ("gradient", f"CPU seconds of {rounds}, {repeats}", costs),
+        "threads": ("threads", f"Wall seconds of {rounds} in two threads and in one", gains),
+        "equal": ("equal", f"CPU seconds to equal losses, one core, {repeats}", equal),
+    }
+    return [
+        tables.columns(name, title, frame[frame.measure == measure], layout, n_index=2)
+        for measure, (name, title, layout) in parts.items()
+        if (frame.measure == measure).any()
+    ]
 
 
 def keys(options):
@@ -259,11 +256,9 @@ def keys(options):
 
 
 def notes(options):
-    """Return versions, and the parameters of both sides in regression."""
+    """Return the parameters of both sides in regression."""
     peers = [peer for peer in options.peers if find_spec(library_of(peer))]
-    names = dict.fromkeys(["mddf", *map(library_of, peers)])
-    versions = {name: import_module(name).__version__ for name in names}
-    lines = ["Versions: " + ", ".join(f"{name} {number}" for name, number in versions.items())]
+    lines = []
     models = [ours(policy, 0, options.rounds) for policy in ("symmetric", "leaf-wise")]
     for model in models + [theirs(peer, 0, options.rounds) for peer in peers]:
         parameters = {name: v for name, v in model.get_params().items() if v is not None}

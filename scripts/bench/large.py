@@ -109,11 +109,11 @@ METHODS = {
 
 def watched(function, *arguments):
     """Return the costs of a call, and its result."""
-    with bench.MemoryWatch("RssAnon", "RssFile") as watch:
+    with bench.memory_watch("RssAnon", "RssFile") as rises:
         cpu, wall, result = bench.cost(function, *arguments)
-    memory = watch.above_start("RssAnon")
+    memory = rises["RssAnon"]
     costs = {"cpu_s": cpu, "wall_s": wall, "bytes": memory, "gib": memory / 2**30}
-    return {**costs, "mapped_gib": watch.above_start("RssFile") / 2**30}, result
+    return {**costs, "mapped_gib": rises["RssFile"] / 2**30}, result
 
 
 def fit_defaults(options, task, n_rows, method):
@@ -205,11 +205,7 @@ def cell(options, measure, set, rows, method):
 
 
 def report(frame, options):
-    """Return a table for each measure."""
-    return [
-        tables.columns(measure, MEASURES[measure][1], rows, MEASURES[measure][2])
-        for measure, rows in frame.groupby("measure", sort=False)
-    ]
+    return tables.by_measure(frame, MEASURES)
 
 
 study = Study(

@@ -246,11 +246,7 @@ def cell(options, measure, set, method):
 
 
 def report(frame, options):
-    """Return a table for each measure."""
-    return [
-        tables.columns(measure, MEASURES[measure][1], rows, MEASURES[measure][2])
-        for measure, rows in frame.groupby("measure", sort=False)
-    ]
+    return tables.by_measure(frame, MEASURES)
 
 
 study = Study(

@@ -1,9 +1,9 @@
-"""Draw accuracy against cost at defaults, from the tables on docs/results/league.md.
+"""Draw accuracy against cost at defaults, from the results in docs/results/league.csv.
 
     python scripts/report/accuracy_cost.py --out docs/pictures
 
 The picture shows the mean rank by log-loss over the sets of the league, and the mean time of a fit
-in seconds. The command fits no model: if the tables are stale, measure the league first. It also
+in seconds. The command fits no model: if the results are stale, measure the league first. It also
 prints the alternative text of the picture.
 """
 
@@ -13,9 +13,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from _lab import cli, pictures, tables
+from _lab import cli, pictures, stats, tables
 
-LEAGUE = Path(__file__).resolve().parents[2] / "docs" / "results" / "league.md"
+LEAGUE = Path(__file__).resolve().parents[2] / "docs" / "results" / "league.csv"
 
 
 @dataclass(frozen=True)
@@ -31,25 +31,25 @@ class Label:
 
 # All methods of the league. Offsets in points keep the names apart.
 LABELS = {
-    "DeepForest": Label("DeepForest (mddf)", "#D55E00", "*", (0, 14), "center"),
-    "CatBoost": Label("CatBoost", "#0072B2", "s", (-10, 8), "right"),
-    "mdDF": Label("mdDF (mddf)", "#D55E00", "v", (-10, 2), "right"),
-    "DF21": Label("DF21", "#666666", "P", (10, -2), "left"),
-    "sklearn's forest": Label("random forest", "#009E73", "D", (10, -6), "left"),
-    "ExtraTrees": Label("extra trees", "#009E73", "<", (-10, 2), "right"),
-    "LightGBM": Label("LightGBM", "#CC79A7", "^", (10, 0), "left"),
-    "HistGradientBoosting": Label("HistGradientBoosting", "#882255", "h", (10, -4), "left"),
-    "XGBoost": Label("XGBoost", "#000000", "o", (10, -12), "left"),
+    "deepforest": Label("DeepForest (mddf)", "#D55E00", "*", (0, 14), "center"),
+    "catboost": Label("CatBoost", "#0072B2", "s", (-10, 8), "right"),
+    "mddf": Label("mdDF (mddf)", "#D55E00", "v", (-10, 2), "right"),
+    "df21": Label("DF21", "#666666", "P", (10, -2), "left"),
+    "sklearn-rf": Label("random forest", "#009E73", "D", (10, -6), "left"),
+    "extratrees": Label("extra trees", "#009E73", "<", (-10, 2), "right"),
+    "lightgbm": Label("LightGBM", "#CC79A7", "^", (10, 0), "left"),
+    "histgb": Label("HistGradientBoosting", "#882255", "h", (10, -4), "left"),
+    "xgboost": Label("XGBoost", "#000000", "o", (10, -12), "left"),
 }
 
 
-def points(text):
-    """Read seconds of a fit and mean rank of each method from the text of the league's page."""
-    ranks = tables.read_markdown(text, "Mean ranks of the nine")["log-loss"].astype(float)
-    costs = tables.read_markdown(text, "Costs, means over the sets")
-    # The league timed fit and prediction of DF21 together: its fit has no cell of its own.
-    seconds = costs["fit, s"].where(costs["fit, s"] != "", costs["predict, s"])
-    seconds = seconds.str.partition(",")[0].astype(float)
+def points(league):
+    """Return seconds of a fit and mean rank of each method."""
+    ranks = stats.ranks(stats.by_set(league, "log_loss"), greater=False).mean()
+    costs = league.groupby(["set", "method"]).mean(numeric_only=True).groupby("method").mean()
+    seconds = costs["fit_seconds"]
+    # DF21 fits when it predicts: the league timed both together.
+    seconds["df21"] = costs.loc["df21", "predict_seconds"]
     return {method: (seconds[method], ranks[method]) for method in LABELS}
 
 
@@ -91,10 +91,9 @@ def draw(points_by_method, n_sets):
 
 def main(argv=None):
     options = cli.Parser(__doc__, "accuracy-cost", format=["png"]).read(argv)
-    text = LEAGUE.read_text(encoding="utf-8")
-    points_by_method = points(text)
-    n_sets = len(tables.read_markdown(text, "Log-loss, mean of three splits"))
-    figure = draw(points_by_method, n_sets)
+    league = tables.read(LEAGUE)
+    points_by_method = points(league)
+    figure = draw(points_by_method, league["set"].nunique())
     pictures.save(figure, options, "accuracy-cost", described(points_by_method))
 
 

@@ -42,6 +42,8 @@ from _lab.study import Study
 ANCHOR, BAG = "random-forest", "catboost-bag"
 # Eight folds as in the bags of AutoGluon.
 FOLDS = 8
+# Folds of the stack of AutoGluon, as in the published table.
+AUTOGLUON_FOLDS = 5
 # Upper limit of the rounds; early stopping ends the fits before.
 ROUNDS = 4000
 # Rounds without improvement until a fit stops; not tuned.
@@ -102,8 +104,8 @@ class AutoGluon:
         "binary": "roc_auc", "multiclass": "log_loss", "regression": "root_mean_squared_error",
     }  # fmt: skip
 
-    def __init__(self, task, options, with_mddf):
-        self.task, self.options, self.with_mddf = task, options, with_mddf
+    def __init__(self, task, time_limit, with_mddf):
+        self.task, self.time_limit, self.with_mddf = task, time_limit, with_mddf
 
     def fit(self, X, y):
         """Fit the stack within the limit of time."""
@@ -120,8 +122,8 @@ class AutoGluon:
         )  # fmt: skip
         self.predictor_.fit(
             X.assign(**{target: y}), hyperparameters=self.TREES | own,
-            time_limit=self.options.time_limit, num_bag_folds=self.options.folds,
-            num_stack_levels=self.options.levels, dynamic_stacking=False, num_cpus=1, num_gpus=0,
+            time_limit=self.time_limit, num_bag_folds=AUTOGLUON_FOLDS,
+            num_stack_levels=1, dynamic_stacking=False, num_cpus=1, num_gpus=0,
             ag_args_ensemble={"fold_fitting_strategy": "sequential_local"},
         )  # fmt: skip
         if self.task != "regression":
@@ -156,8 +158,10 @@ METHODS = {
     "lightgbm-bag": lambda task, seed, options: Bag("lightgbm", task, seed),
     ANCHOR: partial(registered, "sklearn-rf", n_estimators=300),
     "extra-trees": partial(registered, "extratrees", n_estimators=300),
-    "autogluon": lambda task, seed, options: AutoGluon(task, options, with_mddf=False),
-    "autogluon-mddf": lambda task, seed, options: AutoGluon(task, options, with_mddf=True),
+    "autogluon": lambda task, seed, options: AutoGluon(task, options.time_limit, False),
+    "autogluon-mddf": lambda task, seed, options: AutoGluon(
+        task, options.time_limit, with_mddf=True
+    ),
 }
 # Default sets and methods of each suite.
 SUITES = {
@@ -327,14 +331,11 @@ def report(frame, options):
 
 
 study = Study(
-    globals(), "compare", keys, ("time_limit", "folds", "levels"),
-    suite="ratings", datasets=[], own_sets="", methods=[], seeds=1, time_limit=60.0, folds=5,
-    levels=1, checks={"suite": tuple(SUITES), "methods": tuple(METHODS)},
-    texts={"folds": "number of folds of AutoGluon's bags",
-           "levels": "number of stacking levels of AutoGluon",
-           "time_limit": "seconds of each fit of AutoGluon"},
-    quick={"methods": ["deep-forest", "deep-forest-fast", "random-forest"], "time_limit": 20.0,
-           "folds": 3, "levels": 0},
+    globals(), "compare", keys, ("time_limit",),
+    suite="ratings", datasets=[], own_sets="", methods=[], seeds=1, time_limit=60.0,
+    checks={"suite": tuple(SUITES), "methods": tuple(METHODS)},
+    texts={"time_limit": "seconds of each fit of AutoGluon"},
+    quick={"methods": ["deep-forest", "deep-forest-fast", "random-forest"], "time_limit": 20.0},
 )  # fmt: skip
 parse, main = study.parse, study.main
 

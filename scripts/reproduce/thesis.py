@@ -194,30 +194,27 @@ def medians(long, groups):
 
 def report(frame, options):
     long = tables.unnest(frame, "layers")
-    groups = ["condition", "combination", "reweighting", "layer"]
-    tabs = [
-        tables.columns(
-            "thesis-layers", "medians over sets and seeds", medians(long, groups), MEANS, n_index=4
-        )
-    ]
+    by_layer = medians(long, ["condition", "combination", "reweighting", "layer"])
     last = long.loc[long.groupby(FIT, sort=False)["layer"].idxmax()]
-    ratios = compare_ratios(last)
-    if ratios is not None:
-        title = "margin ratio of all layers, against no reweighting"
-        tabs.append(tables.columns("thesis-ratios", title, ratios, RATIOS, n_index=4))
     kept = apply_stopping_rules(long)
     effects = compare_groups(
         kept[kept["stopping"] == "accuracy"], ["condition", "combination"], "test_accuracy",
         "reweighting", "none",
     )  # fmt: skip
-    if effects is not None:
-        title = "test accuracy, against no reweighting, stopped by accuracy"
-        tabs.append(tables.columns("thesis-reweighting", title, effects, EFFECTS, n_index=3))
-    accuracies = compare_accuracies(kept)
-    if accuracies is not None:
-        title = "test accuracy, against gcForest stopped by accuracy"
-        tabs.append(tables.columns("thesis-accuracies", title, accuracies, ACCURACIES, n_index=4))
-    return tabs
+    parts = [
+        ("layers", "medians over sets and seeds", by_layer, MEANS, 4),
+        ("ratios", "margin ratio of all layers, against no reweighting",
+         compare_ratios(last), RATIOS, 4),
+        ("reweighting", "test accuracy, against no reweighting, stopped by accuracy",
+         effects, EFFECTS, 3),
+        ("accuracies", "test accuracy, against gcForest stopped by accuracy",
+         compare_accuracies(kept), ACCURACIES, 4),
+    ]  # fmt: skip
+    return [
+        tables.columns(f"thesis-{name}", title, rows, layout, n_index=n_index)
+        for name, title, rows, layout, n_index in parts
+        if rows is not None
+    ]
 
 
 study = Study(
