@@ -128,7 +128,7 @@ def fit_defaults(options, task, n_rows, method):
 
 def fit_cascade(options, _, n_rows, method):
     """Measure the costs of a cascade."""
-    with tempfile.TemporaryDirectory(dir=options.scratch) as work:
+    with tempfile.TemporaryDirectory() as work:
         path = Path(work) / "table"
         y = write_array(path, n_rows, options.columns)
         X = np.memmap(path, np.float32, "r", shape=(n_rows, options.columns))
@@ -148,7 +148,7 @@ def fit_cascade(options, _, n_rows, method):
 
 def fit_codes(options, _, n_rows, place):
     """Measure the costs of boosted trees."""
-    with tempfile.TemporaryDirectory(dir=options.scratch) as work:
+    with tempfile.TemporaryDirectory() as work:
         path = Path(work) / "rows.parquet"
         y = bench.in_new_process(write_parquet, path, n_rows, options.columns)
         if options.limit is not None:
@@ -211,9 +211,9 @@ def report(frame, options):
 study = Study(
     globals(), "bench_large", keys, ("columns", "rounds", "limit"), fresh=True,
     measures=["defaults"], tasks=TASKS, rows=[200_000], methods=list(METHODS), columns=50,
-    rounds=20, places=("memory", "file"), limit=None, scratch=None,
+    rounds=20, places=("memory", "file"), limit=None,
     checks={"measures": tuple(MEASURES), "rows": cli.count, "methods": tuple(METHODS),
-            "tasks": TASKS, "scratch": str, "limit": float},
+            "tasks": TASKS, "limit": float},
     quick={"rows": [2000], "methods": ["GradientBoosting", "HistGradientBoosting"]},
 )  # fmt: skip
 parse, main = study.parse, study.main

@@ -112,26 +112,20 @@ def made_collections(n_rows, n_columns):
     return da.concatenate(X), da.concatenate(y)
 
 
-def fit_on_dask(model, X, y):
+def fit_mddf(make, client, X, y, rounds):
     """Fit a model of mddf; return the bytes that the busiest worker sent, and the model."""
     from mddf.dask import DaskEstimator
 
-    fitted = DaskEstimator(model).fit(X, y)
+    fitted = DaskEstimator(make(rounds)).fit(X, y)
     return max(fitted.n_bytes_sent_), fitted.estimator_
 
 
-def fit_boosting(client, X, y, rounds):
-    """Fit gradient boosting."""
-    model = GradientBoostingClassifier(
+def boosting(rounds):
+    """Return gradient boosting with trees of depth 6."""
+    return GradientBoostingClassifier(
         max_iter=rounds, learning_rate=0.1, max_depth=6, max_features=0.5, early_stopping=False,
         random_state=0,
     )  # fmt: skip
-    return fit_on_dask(model, X, y)
-
-
-def fit_forest(client, X, y, rounds):
-    """Fit a random forest."""
-    return fit_on_dask(RandomForestClassifier(rounds, random_state=0), X, y)
 
 
 def fit_lightgbm(client, X, y, rounds):
@@ -158,10 +152,10 @@ def fit_xgboost(client, X, y, rounds):
 
 
 FITS = {
-    "GradientBoosting": fit_boosting,
+    "GradientBoosting": partial(fit_mddf, boosting),
     "LightGBM": fit_lightgbm,
     "XGBoost": fit_xgboost,
-    "RandomForest": fit_forest,
+    "RandomForest": partial(fit_mddf, partial(RandomForestClassifier, random_state=0)),
 }
 
 

@@ -57,13 +57,10 @@ class Bag:
         self.library, self.task, self.seed = library, task, seed
 
     def _model(self):
-        if self.library == "catboost":
-            rounds = {"iterations": ROUNDS, "early_stopping_rounds": PATIENCE}
-            seed = {"random_seed": self.seed}
-        else:
-            rounds = {"n_estimators": ROUNDS, "early_stopping_round": PATIENCE}
-            seed = {"random_state": self.seed}
-        return libraries.boosting(self.library, self.task, learning_rate=0.05, **rounds, **seed)
+        return libraries.boosting(
+            self.library, self.task, n_estimators=ROUNDS, learning_rate=0.05,
+            early_stopping_rounds=PATIENCE, random_state=self.seed,
+        )  # fmt: skip
 
     def _table(self, X):
         categories = X.select_dtypes("category")  # CatBoost requires text

@@ -37,10 +37,7 @@ GRID = np.linspace(0, 1, 201)
 def cell(options, set, method, seed):
     name, drop = CASES.get(set, (set, ()))
     X, y = data.two_classes(name, options.data_home, drop)
-    rows = data.subset(y, np.arange(len(y)), options.max_rows, seed)
-    X, X_test, y, y_test = train_test_split(
-        X[rows], y[rows], test_size=0.25, stratify=y[rows], random_state=seed
-    )
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.25, stratify=y, random_state=seed)
     fit, _, model = bench.cost(METHODS[method](options.rounds).fit, X, y)
     predict, _, f = bench.cost(model.decision_function, X_test)
     false_positive, true_positive, _ = roc_curve(y_test, f)
@@ -88,8 +85,8 @@ def draw(frame, options):
 
 
 study = Study(
-    globals(), "comparison", "set=datasets method=methods seed=splits", ("rounds", "max_rows"),
-    datasets=list(CASES), methods=METHODS, rounds=100, splits=5, max_rows=None,
+    globals(), "comparison", "set=datasets method=methods seed=splits", ("rounds",),
+    datasets=list(CASES), methods=METHODS, rounds=100, splits=5,
     quick={"datasets": ["breast_cancer", "digits"], "splits": 1},
 )  # fmt: skip
 parse, main = study.parse, study.main

@@ -40,7 +40,7 @@ def cell(options, set, seed):
     y, common = y[rows], {"random_state": seed, "n_jobs": options.n_jobs}
     scanner = MultiGrainedScanner(
         options.windows, strides=options.stride, n_estimators=options.scanner_trees,
-        max_windows=options.max_windows, cv=options.cv, **common,
+        max_windows=options.max_windows, cv=3, **common,
     )  # fmt: skip
     images, images_test = (part.reshape(-1, side, side) for part in (X, X_test))
     fit, _, train = bench.cost(scanner.fit_transform, images, y)
@@ -97,9 +97,9 @@ def report(frame, options):
 
 study = Study(
     globals(), "scanning", "set=datasets seed=seeds",
-    ("train", "trees", "windows", "stride", "scanner_trees", "cv", "max_windows", "models"),
+    ("train", "trees", "windows", "stride", "scanner_trees", "max_windows", "models"),
     datasets=["mnist"], models=MODELS, seeds=3, train=6000, trees=100,
-    windows=[7, 10, 13], stride=2, scanner_trees=100, cv=3, max_windows=None,
+    windows=[7, 10, 13], stride=2, scanner_trees=100, max_windows=None,
     checks={"windows": cli.count},
     quick={"datasets": ["digits"], "seeds": 2, "train": 300, "trees": 20, "stride": 1,
            "windows": [2, 3, 4], "scanner_trees": 20},

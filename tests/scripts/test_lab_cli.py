@@ -5,6 +5,13 @@ import re
 import pytest
 
 
+def test_an_own_table_takes_the_place_of_the_default_sets(script, tmp_path):
+    (tmp_path / "own.csv").write_text("a,b,kind\n" + "1,2,x\n3,4,y\n" * 5)
+    for command in ("run_deep_forests", "run_uci"):
+        options = script(command).parse(["--csv", str(tmp_path / "own.csv"), "--target", "kind"])
+        assert list(options.sources) == ["own"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
