@@ -80,6 +80,10 @@ group are held out together; with --time, each fold follows its training rows.
         )
         dependent_rows.add_dependence_options(parser)
         parser.add_argument(
+            "--models", nargs="+", metavar="MODEL",
+            help="models to compare, named as in the table that is printed (default: all)",
+        )  # fmt: skip
+        parser.add_argument(
             "--out", type=Path, metavar="FILE", help=".csv file for the scores of all folds"
         )
 
@@ -102,7 +106,7 @@ group are held out together; with --time, each fold follows its training rows.
         X = with_calendar(table.X, dates).dropna(axis=1, how="all")
         dependence = DependentRows.from_options(options, groups, times, table.rows)
         folds = _folds(options, X, table.y, table.task, dependence)
-        models = _models(table.task, options, X, dependence)
+        models = _chosen(_models(table.task, options, X, dependence), options.models)
         n_threads = effective_n_jobs(options.n_jobs)
         with threadpool_limits(n_threads):  # models without n_jobs
             results = _cross_validate(models, X, table.y, folds, dependence)
@@ -110,12 +114,15 @@ group are held out together; with --time, each fold follows its training rows.
             raise SystemExit(f"no model can be fitted to the folds of {options.table}")
         if options.out is not None:
             files.write_table(options.out, results)
+        n_folds = results["fold"].nunique()
         print(
             f"{options.table.name}: {len(X)} rows, {X.shape[1]} features, {table.task} of "
-            f"{options.target!r}; mean ± deviation over {len(folds)} folds"
+            f"{options.target!r}; mean ± deviation over {n_folds} folds"
             f"{_kind_of_folds(options)}, seed {options.seed}, threads: {n_threads}"
         )
         print(_summary(results, "log-loss" if table.task == "classification" else "RMSE"))
+        if n_folds < len(folds):
+            raise SystemExit(f"interrupted after {n_folds} of {len(folds)} folds")
 
 
 command = BenchCommand()
@@ -125,6 +132,19 @@ def _kind_of_folds(options: argparse.Namespace) -> str:
     if options.groups is not None:
         return f" of groups of {options.groups!r}"
     return "" if options.time is None else f" in the order of {options.time!r}"
+
+
+def _chosen(
+    models: Mapping[str, BaseEstimator], names: Sequence[str] | None
+) -> dict[str, BaseEstimator]:
+    """The models that --models names, without regard to upper case."""
+    name_of = {name.casefold(): name for name in models}
+    for name in names or ():
+        if name.casefold() not in name_of:
+            known = ", ".join(map(repr, models))
+            raise SystemExit(f"--models must be among {known}; got {name!r}")
+    chosen = models if names is None else [name_of[name.casefold()] for name in names]
+    return {name: models[name] for name in chosen}
 
 
 def _summary(results: pd.DataFrame, main_score: str) -> str:
@@ -274,24 +294,30 @@ def _cross_validate(
 ) -> pd.DataFrame:
     """Data frame with scores and times of each model on each fold.
 
-    Models that fail are left out with a warning.
+    Models that fail are left out with a warning. An interrupt leaves the folds that are complete.
     """
     results = []
     failures: dict[str, str] = {}
-    for name, number in tqdm(
-        [(name, number) for number in range(len(folds)) for name in models],
-        desc="fits",
-        leave=False,
-    ):
-        if name in failures:
-            continue
-        try:
-            result = _fit_and_score(models[name], X, y, folds[number], dependence)
-            results.append({"model": name, "fold": number, **result})
-        except InvalidParameterError:  # from --set
+    number = 0
+    try:
+        for number, name in tqdm(
+            [(number, name) for number in range(len(folds)) for name in models],
+            desc="fits",
+            leave=False,
+        ):
+            if name in failures:
+                continue
+            try:
+                result = _fit_and_score(models[name], X, y, folds[number], dependence)
+                results.append({"model": name, "fold": number, **result})
+            except InvalidParameterError:  # from --set
+                raise
+            except Exception as error:  # of this model alone, such as too few rows for its folds
+                failures[name] = " ".join(str(error).split()) or type(error).__name__
+    except KeyboardInterrupt:
+        if number == 0:
             raise
-        except Exception as error:  # of this model alone, such as too few rows for its folds
-            failures[name] = " ".join(str(error).split()) or type(error).__name__
+        results = [result for result in results if result["fold"] < number]
     for name, reason in failures.items():
         warnings.warn(f"{name} is left out, since it failed: {reason}", UserWarning, stacklevel=3)
     complete = [result for result in results if result["model"] not in failures]

@@ -430,7 +430,10 @@ def _labelled_splits(
         options.test, table.schema, classes, drop_unlabelled=options.drop_unlabelled
     )
     if y_test is None:
-        raise SystemExit(f"--test: {options.test} must have labels in {options.target!r}")
+        raise SystemExit(
+            f"--test: {options.test} must have labels in {options.target!r}, since the model is "
+            "scored on it; mddf check --test and mddf predict take rows without labels"
+        )
     return [(LabelledRows(X, y), LabelledRows(X_test, y_test))]
 
 

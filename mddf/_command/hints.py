@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from mddf._quality.columns import DataColumn, are_many_texts
+from mddf._quality.texts import spellings
 from mddf._schema import cells, dates
 from mddf._schema.schema import Schema
 from mddf._schema.source import Source
@@ -62,7 +63,12 @@ def warn_of_text(source: Source, schema: Schema) -> None:
 
 
 def warn_of_target(path: Path, target: str, y: np.ndarray) -> None:
-    """Warn of whole numbers that name the rows, which no feature can predict."""
+    """Warn of labels in several spellings, and of numbers that name rows."""
+    for one, other, *_ in spellings(np.unique(y).tolist()):
+        _warn(
+            f"{path}: the labels {one!r} and {other!r} of {target!r} are different classes, but "
+            "differ only by blanks and upper case"
+        )
     if y.dtype.kind in "iuf" and DataColumn(target, "number", y.astype(float)).identifies_rows:
         _warn(
             f"{path}: the target {target!r} looks like an identifier of the rows, since its whole "
@@ -86,20 +92,6 @@ def warn_of_codes(source: Source, schema: Schema) -> None:
                 f"{place_in_file(source, row)} has {texts[row].as_py().strip()!r}, "
                 f"which looks like a code: --text {column.name!r} makes categories of them; else "
                 f"--numbers {column.name!r}"
-            )
-
-
-def warn_of_blanks(source: Source, schema: Schema) -> None:
-    """Warn of categories that differ only by blanks at their ends."""
-    for column in (*schema.columns, schema.target):
-        levels = set(column.levels or ())
-        padded = sorted(level for level in levels if level.strip() in levels - {level})
-        if padded:
-            texts = cells.as_texts(cells.unpacked(source.cells[column.name]))
-            row = pc.index(texts, padded[0]).as_py()
-            _warn(
-                f"{source.place(row)}: column {column.name!r} has {padded[0]!r} and "
-                f"{padded[0].strip()!r}: these are different categories, but differ only by blanks"
             )
 
 

@@ -215,8 +215,8 @@ def find_subjects(
 def warn_of_subjects(place: str, key: Key) -> None:
     warn(
         f"column {place} looks like an identifier of subjects: {len(key.counts)} values with "
-        f"about {key.mean:.0f} rows each. If the rows of a value belong together, leave the "
-        "column out and pass it as groups, here or to a GroupKFold, so that these rows are held "
-        "out together",
+        f"about {key.mean:.0f} rows each. If new rows are of other subjects, leave the column "
+        "out and pass it as groups, here or to a GroupKFold, so that the rows of a subject are "
+        "held out together",
         kind=f"subjects in column {place}",
     )

@@ -317,7 +317,10 @@ class _FirstLayerTraining:
         importances = []
         for i in sorted({*losers, *self.out_of_time}):
             seconds = self.trained[i].seconds if i in self.trained else 0.0
-            pruned.append(leaderboard_row(0, self.members[i].name, unknown, seconds))
+            row = leaderboard_row(0, self.members[i].name, unknown, seconds)
+            has_lost = i in losers
+            row["reason"] = "almost no weight on the first fold" if has_lost else "no time left"
+            pruned.append(row)
             if i in self.trained:
                 importances += self.members[i].importances(self.trained[i].models[:1])
         return Layer(kept, pruned=pruned, pruned_importances=importances)

@@ -162,8 +162,6 @@ class Leaderboard:
 
         Members of a last layer that is not in the average have weight 0.
         """
-        for row in self._pruned_rows:
-            row["reason"] = "left out before all folds were trained"
         for row in self.rows[len(reasons) :]:
             row["reason"] = f"layer {row['layer']} did not help"
         for row, reason in zip(self.rows, reasons, strict=False):

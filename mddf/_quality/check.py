@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mddf._base.messages import short
 from mddf._input.subjects import Key, find_subjects
 from mddf._quality import copies, texts
 from mddf._quality.columns import DataColumn, read_columns, read_tables
@@ -35,8 +36,8 @@ def check(
 
     Looks for columns that are a function of the target, predict it nearly alone, dominate all
     other columns or contain it as text, for identifiers, constant and mostly missing columns, for
-    columns of many different texts, and for copies of rows. A check of 100 000 rows and 20 columns
-    takes less than a second.
+    columns of many different texts, for several spellings of a category, and for copies of rows.
+    A check of 100 000 rows and 20 columns takes less than a second.
 
     A finding is a reason to look at a column, not a proof. Leakage that is spread over several
     columns, or that is weak, is not found.
@@ -51,8 +52,8 @@ def check(
         Groups of rows that belong together, such as the rows of a patient. A column is a leak only
         if it predicts the target of other groups.
     X_test : array or data frame, optional
-        Rows that will be predicted, with the columns of `X`. They are compared with the rows of
-        `X`: rows in both tables make test scores too good.
+        Rows that will be predicted, with the columns of `X`; data frames may have further ones.
+        They are compared with the rows of `X`: rows in both tables make test scores too good.
     task : {"auto", "classification", "regression"}, default="auto"
         Meaning of `y`. By default, it is classification if the labels are text or booleans, or at
         most 20 different whole numbers.
@@ -136,7 +137,23 @@ def _quality(column: DataColumn) -> Iterator[Finding]:
             f"{n_missing / n_rows:.1%} of the cells are missing",
             "make sure that cells are missing for the same reason when you predict",
         )
+    yield from _spellings(column)
     yield from _many_values(column)
+
+
+def _spellings(column: DataColumn) -> Iterator[Finding]:
+    groups = texts.spellings(column.levels)
+    if groups:
+        n_values = len(column.levels)
+        n_different = n_values - sum(map(len, groups)) + len(groups)
+        one, other, *_ = groups[0]
+        yield Finding(
+            column.name,
+            "several spellings",
+            f"{n_values} values are {n_different} if blanks and upper case are ignored, such as "
+            f"{short(one)} and {short(other)}",
+            "write each value in one way; each spelling is a category of its own",
+        )
 
 
 def _is_constant(column: DataColumn, missing: np.ndarray) -> bool:
@@ -184,5 +201,6 @@ def _subjects(columns: list[DataColumn]) -> Iterator[Finding]:
             columns[c].name,
             "identifier of subjects",
             f"{len(key.counts)} values with about {key.mean:.0f} rows each",
-            "leave the column out and pass it as groups, so that these rows share a fold",
+            "if new rows are of other values, leave the column out and pass it as groups, so that "
+            "these rows share a fold; else keep it",
         )

@@ -11,6 +11,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from mddf._base.messages import short
 from mddf._base.validation import naming
 from mddf._input.calendar import are_dates, array_microseconds, holds_dates, series_microseconds
 from mddf._input.cell_values import parsed_numbers, with_nan
@@ -178,9 +179,26 @@ def read_tables(X: Any, X_test: Any = None) -> tuple[Table, Table | None]:
         return table, None
     with naming("X_test"):
         test_table = read_table(
-            reader, _not_empty(X_test), reset=False, categorical_features=categorical_features
+            reader,
+            _columns_of(X, _not_empty(X_test)),
+            reset=False,
+            categorical_features=categorical_features,
         )
     return table, test_table
+
+
+def _columns_of(X: Any, X_test: Any) -> Any:
+    """The columns of X_test that X has, in the order of X, if both have names."""
+    if not (is_frame(X) and is_frame(X_test)):
+        return X_test
+    frame = nw.from_native(X_test, eager_only=True)
+    names = nw.from_native(X, eager_only=True).columns
+    if absent := [name for name in names if name not in frame.columns]:
+        raise ValueError(
+            f"X_test must have the columns of X, got none named {absent[0]!r} among "
+            f"{short(frame.columns)}"
+        )
+    return frame[:, [frame.columns.index(name) for name in names]].to_native()
 
 
 def _not_empty(X: Any) -> Any:

@@ -1,8 +1,9 @@
-"""Columns of many different texts: their words, and labels that are written in them."""
+"""Columns of texts: their words, labels that are written in them, and spellings of one value."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -39,6 +40,15 @@ def are_sentences(column: DataColumn) -> bool:
     levels = column.levels[:MAX_ROWS]
     n_words = np.mean([len(str(level).split()) for level in levels])
     return bool(n_words >= _MIN_WORDS_OF_SENTENCE)
+
+
+def spellings(values: Iterable[object]) -> list[list[str]]:
+    """Texts that differ only by blanks and upper case, by the value that they spell."""
+    groups: dict[str, list[str]] = {}
+    for value in values:
+        if isinstance(value, str):
+            groups.setdefault(" ".join(value.split()).casefold(), []).append(value)
+    return [sorted(group) for _, group in sorted(groups.items()) if len(group) > 1]
 
 
 def best_word(words: list[set[str]], target: CheckedTarget) -> tuple[str, float]:

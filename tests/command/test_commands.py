@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from command_line import main
 from sklearn.datasets import load_diabetes, load_wine
+from sklearn.ensemble import RandomForestRegressor
 
 import mddf
 from mddf import (
@@ -155,9 +156,30 @@ def test_comparison(folder, capsys, monkeypatch):
     assert result["accuracy"].min() > 0.6
     for name in result["model"]:
         assert name in output
-    run("bench", "diabetes.csv", "--target", "target", "--folds", 2, "--n-jobs", 1, "--set",
-        *QUICK[1:3])  # fmt: skip
-    assert "RMSE" in capsys.readouterr().out
+    run("bench", "diabetes.csv", "--target", "target", "--folds", 2, "--n-jobs", 1, "--models",
+        "mddf random-forest", "Scikit-Learn linear")  # fmt: skip
+    output = capsys.readouterr().out
+    assert "RMSE" in output
+    assert len(output.splitlines()) == 5
+
+
+def test_an_interrupted_comparison_shows_whole_folds(folder, capsys, monkeypatch):
+    model = RandomForestRegressor
+    fits = []
+
+    def fit(self, X, y):
+        fits.append(len(X))
+        if len(fits) == 3:
+            raise KeyboardInterrupt
+        return original(self, X, y)
+
+    original = model.fit
+    monkeypatch.setattr(model, "fit", fit)
+    with pytest.raises(SystemExit, match="interrupted after 2 of 5 folds"):
+        run("bench", "diabetes.csv", "--target", "target", "--n-jobs", 1, "--out", "folds.csv",
+            "--models", "scikit-learn linear", "scikit-learn forest")  # fmt: skip
+    assert "over 2 folds" in capsys.readouterr().out
+    assert pd.read_csv("folds.csv")["fold"].tolist() == [0, 0, 1, 1]
 
 
 def test_comparison_of_groups_and_of_times(folder, capsys):
@@ -250,6 +272,10 @@ def test_other_estimators(folder, capsys):
         ),
         (["bench", "wine.csv", "--target", "kind", "--folds", 1], "--folds must be at least 2"),
         (["bench", "wine.csv", "--target", "kind", "--folds", 90], "rarest class, 48, got 90"),
+        (
+            ["bench", "wine.csv", "--target", "kind", "--models", "forest"],
+            "--models must be among 'mddf deep-forest', .*; got 'forest'",
+        ),
         (
             ["bench", "wine.csv", "--target", "kind", "--time", "alcohol", "--repeats", 2],
             "--repeats must be 1 with --time, got 2",

@@ -279,7 +279,9 @@ def test_quality_of_columns():
     X["street"] = [f"street {i}" for i in rng.integers(0, N, N)]
     X["patient"] = np.repeat(np.arange(N // 4), 4)
     X["price"] = (rng.lognormal(12, 1, N)).astype(int)
+    X["town"] = rng.choice(["New  York", "new york ", "Oslo"], N)
     assert kinds(check(X, y)) == kinds(check(X)) == {
+        ("town", "several spellings"),
         ("same", "constant"), ("same text", "constant"), ("same or missing", "constant"),
         ("nothing", "empty"), ("nothing at all", "empty"), ("few", "mostly missing"),
         ("number", "identifier"), ("key", "identifier"), ("shuffled", "identifier"),
@@ -299,7 +301,7 @@ def test_copies_of_rows():
     X_test.iloc[20:27] = near
     X["id"] = [f"k{i}" for i in range(N)]
     X_test["id"] = [f"m{i}" for i in range(N)]  # the names of rows are not compared
-    findings = check(X, y, X_test=X_test)
+    findings = check(X, y, X_test=X_test.assign(more=0)[["more", *reversed(X.columns)]])
     assert ("(rows)", "copies in training and test") in kinds(findings)
     assert findings[0].evidence.startswith("10 (2.50%) of 400 test rows")
     assert findings[1].evidence.startswith("7 (1.75%) of 400 test rows")
