@@ -198,7 +198,7 @@ study = Study(
     metric=["accuracy"],
     checks={"suite": list(SUITES), "metric": scores.of_task("classification"),
             "fractions": cli.share},
-    quick={"n_estimators": 20, "seeds": 1},
+    quick={"n_estimators": 20, "rounds": 50, "seeds": 1},
 )  # fmt: skip
 parse = study.parse
 main = study.main

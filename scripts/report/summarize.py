@@ -116,6 +116,8 @@ def compare(frame, metric, options):
     )
     report_tables.append(_table("ranks", metric, title, ranks, form="{:.2f}"))
     name = {"nemenyi": "Nemenyi", "wilcoxon": "Wilcoxon with Holm's correction"}[options.test]
+    if options.test == "wilcoxon" and (least := 2.0 ** (1 - comparison.n_sets)) > options.level:
+        name += f", which is never below {least:.2g} over so few sets"
     report_tables.append(
         _table("pairs", metric, f"{metric}: p of pairs, {name}", comparison.p, form="{:.3f}")
     )
