@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from mddf.baselines import (
     AdaBoostClassifier,
+    AdaBoostRhoClassifier,
+    ArcGVClassifier,
     DeepBoostClassifier,
     LPBoostClassifier,
     QuadBoostClassifier,
@@ -21,6 +23,10 @@ VARIANTS = [
     DeepBoostClassifier(loss="logistic", search="greedy", step="exact"),
     QuadBoostClassifier("l2"),
     LPBoostClassifier(C=1.0, n_estimators=10),
+    ArcGVClassifier(),
+    AdaBoostRhoClassifier(),
+    ArcGVClassifier(max_depth=3),
+    AdaBoostRhoClassifier(rho=0.3, weak_learners="stumps"),
 ]
 SMALL = [clone(model).set_params(n_estimators=8) for model in ALL + VARIANTS]
 

@@ -1,9 +1,6 @@
-"""Invalid samples, weights and parameters of boosting classifiers are named."""
+"""Invalid samples, costs and numbers of boosting classifiers are named."""
 
-import bad_values
-import numpy as np
 import pytest
-from joblib import parallel_config
 from mddf.baselines import (
     AdaBoostClassifier,
     DeepBoostClassifier,
@@ -21,57 +18,12 @@ ALL = [
     QuadBoostClassifier(n_estimators=4),
     LPBoostClassifier(n_estimators=4),
 ]
-# What makes a parameter count that is otherwise ignored.
-RELEVANT = {
-    "alpha_max": {"penalty": "linf"},
-    "lambda_": {"penalty": "l1"},
-    "n_thresholds": {"weak_learners": "stumps"},
-    "validation_fraction": {"early_stopping": True},
-    "n_iter_no_change": {"early_stopping": True},
-    "random_state": {"early_stopping": True},
-}
-
-
-def model_id(model):
-    return type(model).__name__ if hasattr(model, "fit") else None
 
 
 @pytest.fixture(scope="module")
 def cancer():
     X, y = load_breast_cancer(return_X_y=True)
     return X[::3], y[::3]
-
-
-def small(n_classes):
-    X = np.random.default_rng(0).normal(size=(24, 2))
-    return X, (X[:, 0] + X[::-1, 1] > 0) + (0 if n_classes == 2 else (X[:, 1] > 0.5))
-
-
-@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("model", ALL, ids=model_id)
-def test_any_value_of_a_parameter_works_or_is_named(model, n_classes):
-    problems = {}
-    for name in model.get_params():
-        options = {k: v for k, v in RELEVANT.get(name, {}).items() if k in model.get_params()}
-        with parallel_config(backend="threading"):
-            variant = clone(model).set_params(**options)
-            problems[name] = bad_values.problems(variant, name, *small(n_classes))
-    assert not any(problems.values()), problems
-
-
-def test_targets_of_another_length_are_named():
-    for model in ALL:
-        assert bad_values.fit_problems(model, "y", bad_values.VALUES, small(2)[0]) == {}
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize(
-    "model",
-    [*ALL, LPBoostClassifier(C=1.0), DeepBoostClassifier(4, beta=0, lambda_=0)],
-    ids=model_id,
-)
-def test_any_sample_weight_works_or_is_named(model, n_classes):
-    assert bad_values.weight_problems(model, *small(n_classes)) == {}
 
 
 def test_a_cost_that_the_solver_fails_with_is_named(cancer, monkeypatch):

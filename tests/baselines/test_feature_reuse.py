@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mddf.baselines._labels.measures import MEASURES, RowMeasure
+from mddf.baselines._labels.measures import MEASURES
 from mddf.baselines._labels.reuse import FeatureReuse, LabelledPredictions
+from naive_labels import mask_of_reuse
 
 
 def drawn(seed, n_rows=30, n_labels=4, weighted=False):
@@ -18,37 +19,19 @@ def drawn(seed, n_rows=30, n_labels=4, weighted=False):
     )
 
 
-def reused_one_by_one(name, predictions):
-    """Mask of the rows or labels that reuse vectors, by loops and without logarithms."""
-    kind = MEASURES[name]
-    p = predictions.probabilities
-    weight = np.ones(len(p)) if predictions.weight is None else predictions.weight
-    if isinstance(kind, RowMeasure):
-        losses = kind.losses(predictions.labels, p)
-        before = kind.losses(predictions.labels, predictions.before)
-        confidence = kind.confidence(p)
-        total = sum_of_weights = 0.0
-        for row in range(len(p)):
-            if losses[row] > before[row]:
-                total += weight[row] * confidence[row]
-                sum_of_weights += weight[row]
-        threshold = total / sum_of_weights if sum_of_weights else 0.0
-        return np.array([[c < threshold] for c in confidence])
-    losses = kind.losses(predictions.labels, p, predictions.weight)
-    before = kind.losses(predictions.labels, predictions.before, predictions.weight)
-    confidence = np.exp(kind.log_confidence(p, predictions.weight))
-    worse = [label for label in range(p.shape[1]) if losses[label] > before[label]]
-    threshold = np.mean(confidence[worse]) if worse else 0.0
-    return np.array([[c < threshold for c in confidence]])
-
-
 @pytest.mark.parametrize("name", MEASURES)
 @settings(deadline=None, max_examples=30)
 @given(seed=st.integers(0, 10**6), weighted=st.booleans())
 def test_twin(name, seed, weighted):
     predictions = drawn(seed, weighted=weighted)
     rule = FeatureReuse.from_training(name, predictions)
-    mask = reused_one_by_one(name, predictions)
+    mask = mask_of_reuse(
+        name,
+        predictions.labels,
+        predictions.probabilities,
+        predictions.before,
+        predictions.weight,
+    )
     np.testing.assert_array_equal(rule.reused(predictions.probabilities), mask)
     vectors, before = np.random.default_rng(seed).random((2, 3, 30, 4))
     expected = np.where(rule.reused(vectors.mean(axis=0)), before, vectors)

@@ -1,34 +1,17 @@
 """arc-gv and AdaBoost_rho."""
 
-import pickle
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mddf.baselines import AdaBoostClassifier, AdaBoostRhoClassifier, ArcGVClassifier
 from scipy.optimize import linprog
-from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn_checks import sklearn_checks
+from sklearn.datasets import load_breast_cancer
 
 from mddf.analysis import margin_error_training_bound
 
 # Edges that differ by less are equal.
 TIE = 1e-11
-
-MODELS = [
-    ArcGVClassifier(8),
-    AdaBoostRhoClassifier(8),
-    ArcGVClassifier(8, max_depth=3),
-    AdaBoostRhoClassifier(8, rho=0.3, weak_learners="stumps"),
-]
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@sklearn_checks(MODELS)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 def columns(X):
@@ -167,19 +150,3 @@ def test_share_of_small_margins_is_below_the_bound():
         expected = np.exp(rho * steps.sum()) * model.history_["objective"][-1]
         assert bound == pytest.approx(expected)
         assert np.mean(model.margins(X, y) <= rho) <= bound
-
-
-@pytest.mark.parametrize("model", MODELS, ids=str)
-def test_stages_weights_labels_and_storage(model):
-    X, codes = load_iris(return_X_y=True)
-    y = np.array(["one", "two", "three"])[codes]
-    fitted = clone(model).fit(X, y)
-    assert fitted.history_["step"].shape == (3, fitted.n_iter_)
-    np.testing.assert_array_equal(list(fitted.staged_predict(X))[-1], fitted.predict(X))
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(X), fitted.predict(X))
-    weight = np.arange(len(y)) % 3
-    weighted = clone(model).fit(X, y, sample_weight=weight)
-    copied = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
-    np.testing.assert_allclose(weighted.decision_function(X), copied.decision_function(X))
-    stopped = clone(model).set_params(early_stopping=True, random_state=0).fit(X, y)
-    assert stopped.n_iter_ <= 8

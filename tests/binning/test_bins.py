@@ -6,7 +6,6 @@ import limits
 import naive
 import numpy as np
 import pytest
-from binning_cases import make_column
 from forest_cases import bin_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +14,24 @@ from scipy import sparse
 from mddf._binning.bins import apply_bins, bin_by_rank, find_bins, join_bins
 
 DTYPES = ["f8", "f4", "i8", "i4", "u1"]
+
+
+def make_column(rng, n):
+    """Values with ties, of many scales and signs."""
+    kind = rng.integers(7)
+    if kind == 0:
+        return rng.integers(0, 256, n).astype(float)
+    if kind == 1:
+        return rng.normal(size=n) * 10.0 ** rng.integers(-300, 300)
+    if kind == 2:
+        return rng.integers(-3000, 3000, n) / 4
+    if kind == 3:
+        return np.round(rng.exponential(size=n), int(rng.integers(3)))
+    if kind == 4:
+        return rng.choice([0.0, -0.0, 1e-320, -1e-320, 1e308, -1e308, 5.5], n)
+    if kind == 5:
+        return rng.integers(0, 1500, n).astype(float)
+    return np.where(rng.random(n) < 0.6, 3.0, rng.normal(size=n))
 
 
 def compare(x, weights, max_bins):

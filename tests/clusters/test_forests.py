@@ -129,8 +129,6 @@ def test_the_estimator_is_cloned_and_pickled(client):
 def test_parameters(client):
     for parameters, message in [
         ({"criterion": "absolute_error"}, "criterion must be 'squared_error'"),
-        ({"max_leaf_nodes": 5}, "max_leaf_nodes must be None"),
-        ({"oob_score": True}, "oob_score must be False"),
         ({"bootstrap": False, "max_samples": 0.5}, "max_samples needs bootstrap=True"),
         ({"n_estimators": 0}, "'n_estimators' parameter of RandomForestRegressor must be"),
         ({"monotonic_cst": [1, 1]}, "monotonic_cst"),

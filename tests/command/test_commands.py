@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import main
+from command_line import run
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.ensemble import RandomForestRegressor
 
@@ -64,10 +64,6 @@ def fitted_folder(once_fitted, tmp_path, monkeypatch):
     """A copy of the fitted folder."""
     monkeypatch.chdir(shutil.copytree(once_fitted, tmp_path, dirs_exist_ok=True))
     return tmp_path
-
-
-def run(*arguments):
-    main([str(word) for word in arguments])
 
 
 def test_versions(tmp_path):

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from command_line import main
+from command_line import run
 
 import mddf
 from mddf import RandomForestClassifier
@@ -27,10 +27,6 @@ FOREST = ["--estimator", "random-forest", "--set", "n_estimators=3", "--n-jobs",
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(*arguments):
-    main([str(word) for word in arguments])
 
 
 def write_table(path="t.csv", n=20, **columns):

@@ -6,15 +6,11 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import main
+from command_line import run
 
 pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
 FIT = ["fit", "claims.csv", "--target", "claim", "--drop", "id", "--dates", "day", "--n-jobs", "1"]
 DEEP = ["--set", "n_estimators=5", "members=['random', 'linear']"]
-
-
-def run(*arguments):
-    main([str(word) for word in arguments])
 
 
 def write_claims(path, n=500, seed=0):

@@ -50,6 +50,7 @@ MODELS = [
     "deep regressor, refit=True",
     "deep regressor, refit=False",
     "deep regressor, own members",
+    "deep regressor, boosted",
     "AdaBoostClassifier",
     "DeepBoostClassifier",
     "LPBoostClassifier",

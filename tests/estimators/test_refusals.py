@@ -1,4 +1,4 @@
-"""Forests, cascades and the scanner accept any parameter value, or refuse it by name."""
+"""Estimators accept any parameter value, or refuse it by name."""
 
 import threading
 
@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from forest_cases import few_trees
 from joblib import parallel_config
-from mddf.baselines import GCForestClassifier, MultiGrainedScanner
+from mddf.baselines import (
+    AdaBoostClassifier,
+    DeepBoostClassifier,
+    GCForestClassifier,
+    LPBoostClassifier,
+    MultiGrainedScanner,
+    QuadBoostClassifier,
+)
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
@@ -37,19 +44,30 @@ MODELS = [
     DeepForestClassifier(1, n_estimators=2, members=["random"], cv=2, random_state=0),
     DeepForestRegressor(1, n_estimators=2, members=["random"], cv=2, random_state=0),
 ]
+BOOSTING = [
+    AdaBoostClassifier(4),
+    DeepBoostClassifier(4),
+    QuadBoostClassifier(n_estimators=4),
+    LPBoostClassifier(n_estimators=4),
+]
 # What makes a parameter count that is otherwise ignored, as far as a model has it.
 RELEVANT = {
+    "alpha_max": {"penalty": "linf"},
+    "lambda_": {"penalty": "l1"},
     "max_samples": {"bootstrap": True},
+    "n_thresholds": {"weak_learners": "stumps"},
+    "random_state": {"early_stopping": True},
     "rules__mu": {"n_layers": 2},
     "rules__strength": {"n_layers": 2},
     "rules__target_margin": {"n_layers": 2},
     "oob_score": {"bootstrap": True},
     "class_weight": {"bootstrap": True},
-    "n_iter_no_change": {"n_layers": 3},
+    "n_iter_no_change": {"n_layers": 3, "early_stopping": True},
     "pooling": {"windows": [2]},
     "scoring": {"n_layers": 2},
     "strides": {"windows": [2]},
     "tol": {"n_layers": 2},
+    "validation_fraction": {"early_stopping": True},
 }
 WEIGHTED = [
     *MODELS,
@@ -85,12 +103,12 @@ def model_id(model):
     return type(model).__name__ if hasattr(model, "fit") else None
 
 
-def table():
+def table(n_classes=3):
     X = np.random.default_rng(0).normal(size=(24, 4))
-    return X, (X[:, 0] + X[::-1, 1] > 0) + (X[:, 1] > 0.5)
+    return X, (X[:, 0] + X[::-1, 1] > 0) + (n_classes == 3) * (X[:, 1] > 0.5)
 
 
-@pytest.mark.parametrize("model", MODELS, ids=model_id)
+@pytest.mark.parametrize("model", [*MODELS, *BOOSTING], ids=model_id)
 def test_any_value_of_a_parameter_works_or_is_named(model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some make folders
     problems = {}
@@ -98,7 +116,9 @@ def test_any_value_of_a_parameter_works_or_is_named(model, tmp_path, monkeypatch
     for name in [*model.get_params(deep=False), *nested]:
         options = {k: v for k, v in RELEVANT.get(name, {}).items() if k in model.get_params()}
         variant = clone(model).set_params(**options)
-        problems[name] = bad_values.problems(variant, name, *table())
+        with parallel_config("threading"):  # processes would have to start for each value
+            data = table(n_classes=2 if model in BOOSTING else 3)
+            problems[name] = bad_values.problems(variant, name, *data)
     assert not any(problems.values()), problems
 
 
@@ -108,8 +128,18 @@ def test_any_sample_weight_works_or_is_named(model):
     assert bad_values.weight_problems(model, *table()) == {}
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "model",
+    [*BOOSTING, LPBoostClassifier(C=1.0), DeepBoostClassifier(4, beta=0, lambda_=0)],
+    ids=model_id,
+)
+def test_any_sample_weight_of_boosting_works_or_is_named(model, n_classes):
+    assert bad_values.weight_problems(model, *table(n_classes)) == {}
+
+
 def test_targets_of_another_length_are_named():
-    for model in MODELS:
+    for model in [*MODELS, *BOOSTING]:
         assert bad_values.fit_problems(model, "y", bad_values.VALUES, table()[0]) == {}
 
 

@@ -26,20 +26,8 @@ def all_at_once(*functions):
         return [done.result() for done in [pool.submit(function) for function in functions]]
 
 
-@few_trees
-def test_fits_at_once():
-    X, y = three_classes()
-
-    def fit(Forest):
-        forest = Forest(12, n_jobs=2, random_state=0, bootstrap=True, oob_score=True)
-        return forest.fit(X, y).predict_proba(X)
-
-    result = all_at_once(*[lambda Forest=Forest: fit(Forest) for Forest in FORESTS * 2])
-    for forest, probabilities in zip(FORESTS * 2, result, strict=True):
-        assert np.array_equal(probabilities, fit(forest))
-
-
-OTHERS = [
+MODELS = [
+    *(Forest(12, n_jobs=2, random_state=0, bootstrap=True, oob_score=True) for Forest in FORESTS),
     RandomForestRegressor(12, n_jobs=2, random_state=0),
     CompletelyRandomForestRegressor(12, n_jobs=2, random_state=0),
     DeepForestClassifier(1, n_estimators=4, members=["random"], cv=2, n_jobs=2, random_state=0),
@@ -51,12 +39,15 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("model", OTHERS, ids=lambda model: type(model).__name__)
+@few_trees
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_two_fits_and_predictions_at_once(model):
     X, y = three_classes()
     X = np.nan_to_num(X)  # boosting takes no missing values
     fitted = clone(model).fit(X, y)
-    ask = "transform" if hasattr(model, "windows") else "predict"
+    ask = "transform"
+    if not hasattr(model, "windows"):
+        ask = "predict_proba" if hasattr(model, "predict_proba") else "predict"
     expected = getattr(fitted, ask)(X[1:])
     result = all_at_once(
         *[lambda: getattr(clone(model).fit(X, y), ask)(X[1:])] * 2,

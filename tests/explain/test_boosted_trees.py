@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 from boosted_cases import TABLES, frame_of_few_levels
 from made_models import labels_of, number_table
-from shapley import goes_left, path_dependent, shapley
+from shapley import path_dependent, shapley
 from table_cases import read_again
+from traversal import node_path
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor, cost
 from mddf.explain import importances, shap_values, tree_arrays
@@ -55,14 +56,9 @@ def test_trees_as_arrays_add_up():
                 for tree, of_rows in zip(trees, counted, strict=True):
                     node_weights = np.zeros(tree.node_count)
                     for i, row in enumerate(cells):
-                        node = 0
-                        while True:
-                            node_weights[node] += weights[i]
-                            if tree.children_left[node] == -1:
-                                break
-                            left = goes_left(tree, node, row[tree.feature[node]])
-                            node = (tree.children_left if left else tree.children_right)[node]
-                        raw[i] += tree.value[node]
+                        path = node_path(tree, row)
+                        node_weights[path] += weights[i]
+                        raw[i] += tree.value[path[-1]]
                     assert np.allclose(tree.weighted_n_node_samples, node_weights)
                     assert of_rows.n_node_samples[0] == len(X)
                     assert np.all(of_rows.n_node_samples > 0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from forest_cases import FORESTS, few_trees, same_predictions
-from value_cases import REGRESSORS
+from value_cases import REGRESSORS, every_forest
 
 from mddf import (
     CompletelyRandomForestClassifier,
@@ -12,7 +12,6 @@ from mddf import (
 )
 
 classifiers = pytest.mark.parametrize("Forest", FORESTS)
-every = pytest.mark.parametrize("Forest", [*FORESTS, *REGRESSORS])
 
 
 def uneven(n=300, seed=0):
@@ -85,7 +84,7 @@ def test_the_order_of_rows_and_jobs_do_not_matter(Forest, bootstrap):
 
 
 @few_trees
-@every
+@every_forest
 def test_groups_are_drawn_whole(Forest):
     for max_samples in [None, 7, 0.5]:
         X, y = uneven(200)
@@ -106,7 +105,7 @@ def test_groups_are_drawn_whole(Forest):
         assert np.array_equal(np.isnan(out_of_bag), (counts > 0).all(axis=0))
 
 
-@every
+@every_forest
 def test_weights_count_in_groups_as_copies_do(Forest):
     X, y = uneven(120)
     copies = np.random.default_rng(0).integers(0, 4, len(y))

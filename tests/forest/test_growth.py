@@ -4,11 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from forest_cases import FORESTS
 from sklearn.base import is_regressor
 from sklearn.ensemble import RandomForestClassifier as TheirForest
 from sklearn.ensemble import RandomForestRegressor as TheirRegressor
-from value_cases import REGRESSORS
+from value_cases import REGRESSORS, every_forest
 
 from mddf import (
     RandomForestClassifier,
@@ -29,7 +28,6 @@ GROWTH = [
     {"max_leaf_nodes": 7, "min_impurity_decrease": 0.01, "monotonic_cst": [0, -1, 1, 1]},
     {"max_leaf_nodes": 20, "ccp_alpha": 0.01, "monotonic_cst": [0, -1, 1, 1]},
 ]
-every = pytest.mark.parametrize("Forest", [*FORESTS, *REGRESSORS])
 
 
 def made(criterion, n=120, seed=0, n_outputs=1):
@@ -89,7 +87,7 @@ def test_several_outputs(criterion):
         assert same.mean() > (0.7 if criterion == "absolute_error" else 0.9)  # it has ties
 
 
-@every
+@every_forest
 def test_forests_are_monotonic(Forest):
     for missing in [0.0, 0.1]:
         X, y = made("squared_error" if Forest in REGRESSORS else "gini", 400)
@@ -172,7 +170,7 @@ def test_the_unit_of_targets_does_not_matter():
             assert np.array_equal(plain.apply(X), other.apply(X))
 
 
-@every
+@every_forest
 def test_parameters_that_do_not_do(Forest):
     """Numbers with which a fit would not fail."""
     for name, value in [

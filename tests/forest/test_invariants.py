@@ -7,23 +7,7 @@ import pytest
 from forest_cases import few_trees, three_classes
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_friedman1
-
-from mddf import (
-    CompletelyRandomForestClassifier,
-    CompletelyRandomForestRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-
-every = pytest.mark.parametrize(
-    "Forest",
-    [
-        RandomForestClassifier,
-        CompletelyRandomForestClassifier,
-        RandomForestRegressor,
-        CompletelyRandomForestRegressor,
-    ],
-)
+from value_cases import every_forest
 
 
 def table(Forest):
@@ -52,7 +36,7 @@ def assert_same(a, b, X):
         assert a.oob_score_ == b.oob_score_
 
 
-@every
+@every_forest
 def test_n_jobs(Forest):
     for oob in [False, True]:
         X, y = table(Forest)
@@ -65,7 +49,7 @@ def test_n_jobs(Forest):
                 assert_same(sequential, many, np.tile(X, (4, 1)) if not oob else X)
 
 
-@every
+@every_forest
 def test_the_order_of_rows(Forest):
     for bootstrap in [False, True]:
         X, y = table(Forest)
@@ -77,7 +61,7 @@ def test_the_order_of_rows(Forest):
             assert_same(clone(forest).fit(X, y, weights), shuffled, X)
 
 
-@every
+@every_forest
 def test_the_order_of_equal_rows_with_weights(Forest):
     """Rounding does not depend on the order, also for equal rows with different weights."""
     for bootstrap in [False, True]:
@@ -98,7 +82,7 @@ def test_the_order_of_equal_rows_with_weights(Forest):
                 assert_same(clone(forest).fit(X, y, weights), shuffled, X)
 
 
-@every
+@every_forest
 def test_weight_k_is_k_copies(Forest):
     for bootstrap, max_samples in [(False, None), (True, 1.0), (True, 0.5), (True, 77)]:
         X, y = table(Forest)
@@ -110,7 +94,7 @@ def test_weight_k_is_k_copies(Forest):
         )
 
 
-@every
+@every_forest
 def test_the_scale_of_weights_and_rows_without_weight(Forest):
     for oob in [False, True]:
         X, y = table(Forest)
@@ -134,7 +118,7 @@ def test_the_scale_of_weights_and_rows_without_weight(Forest):
 
 
 @few_trees
-@every
+@every_forest
 def test_warm_start_equals_a_longer_fit(Forest):
     for oob in [False, True]:
         X, y = table(Forest)
@@ -152,11 +136,14 @@ def test_warm_start_equals_a_longer_fit(Forest):
         assert_same(whole, steps, X)
         if oob:
             steps.set_params(n_estimators=30)
-            with pytest.raises(ValueError, match="needs the rows of the fit before"):
-                steps.fit(X, y[::-1])
+            score = steps.oob_score_
+            for rows, targets in ((X[::-1], y[::-1]), (X, y[::-1]), (X[:-1], y[:-1])):
+                with pytest.raises(ValueError, match="needs the rows of the fit before"):
+                    steps.fit(rows, targets)
+            assert steps.oob_score_ == score
 
 
-@every
+@every_forest
 def test_a_row_is_predicted_the_same_alone_and_in_a_table(Forest):
     X, y = table(Forest)
     forest = Forest(50, random_state=0).fit(X, y)

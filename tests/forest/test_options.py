@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from forest_cases import (
     FORESTS,
-    few_trees,
     three_classes,
 )
 
@@ -17,21 +16,6 @@ def data():
 
 
 # Going on
-
-
-@few_trees
-def test_warm_start_and_out_of_bag_need_the_same_rows(data):
-    X, y = data
-    forest = RandomForestClassifier(5, oob_score=True, warm_start=True, random_state=0).fit(X, y)
-    score = forest.oob_score_
-    forest.set_params(n_estimators=9)
-    order = np.random.default_rng(0).permutation(len(y))
-    for rows, labels in ((X[order], y[order]), (X, y[order]), (X[:-1], y[:-1])):
-        with pytest.raises(ValueError, match="oob_score with warm_start=True needs the rows"):
-            forest.fit(rows, labels)
-    assert forest.oob_score_ == score
-    whole = RandomForestClassifier(9, oob_score=True, random_state=0).fit(X, y)
-    assert forest.fit(X, y).oob_score_ == whole.oob_score_
 
 
 def test_warm_start_refuses(data):

@@ -2,12 +2,8 @@
 
 import numpy as np
 import pytest
-from forest_cases import FORESTS, three_classes
-
-from mddf import CompletelyRandomForestRegressor, RandomForestRegressor
-
-REGRESSORS = [RandomForestRegressor, CompletelyRandomForestRegressor]
-every = pytest.mark.parametrize("Forest", [*FORESTS, *REGRESSORS])
+from forest_cases import three_classes
+from value_cases import REGRESSORS, every_forest
 
 
 def data(Forest):
@@ -21,7 +17,7 @@ def out_of_bag(forest):
     return getattr(forest, forest._oob_name), forest.oob_score_
 
 
-@every
+@every_forest
 def test_samples_without_a_prediction_are_counted(Forest):
     X, y = data(Forest)
     forest = Forest(3, bootstrap=True, oob_score=True, random_state=0)
@@ -33,7 +29,7 @@ def test_samples_without_a_prediction_are_counted(Forest):
     assert len(caught) == 1
 
 
-@every
+@every_forest
 def test_samples_without_weight_are_not_counted(Forest):
     X, y = data(Forest)
     weights = (np.arange(300) >= 30).astype(float)
@@ -43,7 +39,7 @@ def test_samples_without_weight_are_not_counted(Forest):
         forest.fit(X, y, weights)
 
 
-@every
+@every_forest
 def test_a_warm_start_cannot_switch_them_on(Forest):
     X, y = data(Forest)
     forest = Forest(4, bootstrap=True, warm_start=True, random_state=0).fit(X, y)

@@ -12,6 +12,7 @@ from sklearn.tree import (
     ExtraTreeClassifier,
     ExtraTreeRegressor,
 )
+from traversal import node_path
 
 from mddf import (
     CompletelyRandomForestClassifier,
@@ -47,17 +48,6 @@ def table(kind="numbers", n=300, seed=0):
 
 def says(model, X):
     return model.predict_proba(X) if is_classifier(model) else model.predict(X)
-
-
-def node_path(tree, row):
-    """The nodes that a row of doubles passes, slowly."""
-    path = [0]
-    while tree.children_left[path[-1]] != -1:
-        node = path[-1]
-        value = row[tree.feature[node]]
-        left = tree.missing_go_to_left[node] if np.isnan(value) else value <= tree.threshold[node]
-        path.append(tree.children_left[node] if left else tree.children_right[node])
-    return path
 
 
 @kinds

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from boosted_cases import answers
 from sklearn.metrics import r2_score
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
@@ -41,10 +42,6 @@ def repeated(X, y, weights):
     return X.iloc[rows].reset_index(drop=True), y[rows]
 
 
-def outputs(model, X):
-    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
-
-
 @pytest.mark.parametrize("early_stopping", [False, "auto"])
 @pytest.mark.parametrize("n_classes", [0, 3])
 def test_weights_are_copies(n_classes, early_stopping):
@@ -59,7 +56,7 @@ def test_weights_are_copies(n_classes, early_stopping):
         weighted = Model(**OPTIONS, early_stopping=early_stopping).fit(X, y, weights.astype(float))
         copied = Model(**OPTIONS, early_stopping=early_stopping).fit(*repeated(X, y, weights))
         assert weighted.n_iter_ == copied.n_iter_
-        assert outputs(weighted, X) == pytest.approx(outputs(copied, X), rel=1e-9, abs=1e-12)
+        assert answers(weighted, X) == pytest.approx(answers(copied, X), rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("n_copies", [2, 5])
@@ -73,7 +70,7 @@ def test_copies_of_noise_are_not_learnt(n_copies, with_levels):
     X.columns = X.columns.map(str)
     X, y = repeated(X, rng.normal(size=300), n_copies)
     model = GradientBoostingRegressor(early_stopping=True, random_state=0).fit(X, y)
-    assert outputs(model, X).std() < 0.15
+    assert answers(model, X).std() < 0.15
 
 
 @pytest.mark.parametrize("early_stopping", [False, True, "auto"])

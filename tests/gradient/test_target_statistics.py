@@ -5,14 +5,13 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from boosted_cases import answers, both, growth
 
-from mddf import GradientBoostingClassifier, GradientBoostingRegressor
+from mddf import GradientBoostingClassifier
 from mddf._gradient.target_statistics import TargetSums
 from mddf._input.frame import FrameTable
 
 FEW = {"max_iter": 30, "learning_rate": 0.2, "random_state": 0, "early_stopping": False}
-MODELS = [GradientBoostingClassifier, GradientBoostingRegressor]
-both = pytest.mark.parametrize("Model", MODELS)
 
 
 def people(n=600, seed=0, n_levels=60, n_classes=2):
@@ -37,10 +36,6 @@ def people(n=600, seed=0, n_levels=60, n_classes=2):
 
 def problem(Model, n_classes=2, **options):
     return people(n_classes=n_classes if Model is GradientBoostingClassifier else 0, **options)
-
-
-def answers(model, X):
-    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
 
 
 def naive_before(keys, y, weights, order, prior):
@@ -162,7 +157,7 @@ def test_weights_enter(Model):
 
 
 @both
-@pytest.mark.parametrize("grow_policy", ["symmetric", "leaf-wise"])
+@growth
 def test_warm_start_equals_a_single_fit(Model, grow_policy):
     X, y = problem(Model, n_classes=3)
     options = {**FEW, "grow_policy": grow_policy}

@@ -3,11 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from boosted_cases import MODELS
 from sklearn.preprocessing import StandardScaler
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
-
-MODELS = [GradientBoostingClassifier, GradientBoostingRegressor]
 
 
 def measured(n=300, shift=50.0):

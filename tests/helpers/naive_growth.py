@@ -2,7 +2,7 @@
 
 import naive
 import numpy as np
-from value_cases import ValueCase
+from value_cases import ValueCase, sides_of_numbers
 
 
 def weighted_median(y, weights):
@@ -96,13 +96,7 @@ def candidates(case, node_rows, column, weights, loss):
             for i in range(1, len(present)):
                 yield np.isin(codes, present[order[:i]])
         return
-    values = present[present != naive.MISSING]
-    for i, value in enumerate(values):
-        below = (codes <= value) & (codes != naive.MISSING)
-        if i + 1 < len(values) or len(values) < len(present):
-            yield below
-        if i + 1 < len(values) < len(present):
-            yield below | (codes == naive.MISSING)
+    yield from sides_of_numbers(codes)
 
 
 def best_decrease(case, node_rows, weights, loss, allow=None):

@@ -15,7 +15,7 @@ class NaiveGrowth:
     losses: list
 
 
-def mask_of_reuse(name, labels, probabilities, before):
+def mask_of_reuse(name, labels, probabilities, before, weight=None):
     """Mask of rows (n_rows, 1) or labels (1, n_labels) whose confidence is below the threshold.
 
     The threshold is the mean confidence of rows or labels for which the measure got worse.
@@ -24,10 +24,13 @@ def mask_of_reuse(name, labels, probabilities, before):
     if isinstance(kind, RowMeasure):
         worse = kind.losses(labels, probabilities) > kind.losses(labels, before)
         confidence = kind.confidence(probabilities)
+        shares = np.ones(len(labels)) if weight is None else weight
     else:
-        worse = kind.losses(labels, probabilities, None) > kind.losses(labels, before, None)
-        confidence = np.exp(kind.log_confidence(probabilities, None))
-    threshold = confidence[worse].mean() if worse.any() else 0
+        worse = kind.losses(labels, probabilities, weight) > kind.losses(labels, before, weight)
+        confidence = np.exp(kind.log_confidence(probabilities, weight))
+        shares = np.ones(labels.shape[1])
+    shares = shares * worse
+    threshold = np.average(confidence, weights=shares) if shares.any() else 0
     below = confidence < threshold
     return below[:, None] if isinstance(kind, RowMeasure) else below[None, :]
 

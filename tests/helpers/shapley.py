@@ -49,7 +49,7 @@ def goes_left(tree, node, value):
     """Whether a value goes to the left child of a node of `mddf.explain.tree_arrays`."""
     if np.isnan(value):
         return tree.missing_go_to_left[node]
-    if node in tree.categories:
+    if node in getattr(tree, "categories", ()):  # trees of scikit-learn have none
         return value in tree.categories[node]
     return value <= tree.threshold[node]
 

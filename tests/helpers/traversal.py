@@ -1,6 +1,6 @@
 """Trees as arrays, traversed in plain numpy."""
 
-import numpy as np
+from shapley import goes_left
 from table_cases import read_again
 
 
@@ -8,13 +8,7 @@ def node_path(tree, row):
     """The nodes that a row passes: numbers, codes of categories, NaN where missing."""
     path = [0]
     while tree.children_left[node := path[-1]] != -1:
-        value = row[tree.feature[node]]
-        if np.isnan(value):
-            left = tree.missing_go_to_left[node]
-        elif node in tree.categories:
-            left = value in tree.categories[node]
-        else:
-            left = value <= tree.threshold[node]
+        left = goes_left(tree, node, row[tree.feature[node]])
         path.append((tree.children_left if left else tree.children_right)[node])
     return path
 

@@ -5,12 +5,14 @@ from fractions import Fraction
 
 import naive
 import numpy as np
+import pytest
 from compiled import _core
-from forest_cases import NO_LIMIT, Case, make_case
+from forest_cases import FORESTS, NO_LIMIT, Case, make_case
 
 from mddf import CompletelyRandomForestRegressor, RandomForestRegressor
 
 REGRESSORS = [RandomForestRegressor, CompletelyRandomForestRegressor]
+every_forest = pytest.mark.parametrize("Forest", [*FORESTS, *REGRESSORS])
 
 
 @dataclass
@@ -68,6 +70,18 @@ def decrease(fixed, weights, left, scale):
     return float(squares * a * b / (a + b) / 2**122)
 
 
+def sides_of_numbers(codes):
+    """Every way to split a numeric column, as masks of the samples that go left."""
+    values = np.unique(codes[codes != naive.MISSING])
+    has_missing = (codes == naive.MISSING).any()
+    for value in values:
+        below = (codes <= value) & (codes != naive.MISSING)
+        if value < values[-1] or has_missing:
+            yield below
+        if value < values[-1] and has_missing:
+            yield below | (codes == naive.MISSING)
+
+
 def candidate_sides(codes, fixed, weights, categorical, limited):
     """Every way to split a column, as rows of booleans over the samples.
 
@@ -79,15 +93,7 @@ def candidate_sides(codes, fixed, weights, categorical, limited):
     if k < 2:
         return
     if not categorical:
-        values = present[present != naive.MISSING]
-        for i, value in enumerate(values):
-            below = (codes <= value) & (codes != naive.MISSING)
-            if i + 1 < len(values):
-                yield below
-                if len(values) < k:
-                    yield below | (codes == naive.MISSING)
-            elif len(values) < k:
-                yield below
+        yield from sides_of_numbers(codes)
     elif fixed.shape[1] == 1 and k <= 7 and not limited:
         for subset in range(1, 2 ** (k - 1)):
             yield np.isin(codes, present[[bool(subset >> i & 1) for i in range(k)]])

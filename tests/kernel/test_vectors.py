@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 from compiled import _core
 from forest_cases import make_case, same_trees, trees_from_reader
-
-needs_wide_vectors = pytest.mark.skipif(
-    not _core.wide_vectors_supported(), reason="no wide vectors here: both methods are the same"
-)
+from narrow_vectors import needs_wide_vectors
 
 
 def both_results(function):

@@ -9,7 +9,6 @@ from mddf.baselines import GCForestClassifier
 from naive_votes import class_margins, margin_loss, reweight
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
 from mddf import MDDFClassifier, RandomForestClassifier
@@ -202,16 +201,6 @@ def test_wrong_options_are_refused_by_name(data):
         X, y, *_ = data
         with pytest.raises(ValueError, match=message):
             MDDFClassifier(**SMALL | options).fit(X, y)
-
-
-@pytest.mark.parametrize("options", [{}, {"class_weight": "balanced"}])
-def test_weights_need_forests_that_take_them(options, data):
-    X, y, *_ = data
-    forest = MDDFClassifier(**SMALL | {"forests": [KNeighborsClassifier()]}, **options)
-    weights = None if options else np.ones(len(y))
-    with pytest.raises(ValueError, match=r"takes sample_weight, .* got 'KNeighborsClassifier'"):
-        forest.fit(X, y, sample_weight=weights)
-    forest.set_params(class_weight=None).fit(X, y)
 
 
 def test_a_fit_that_fails_leaves_no_trace(data):

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from boosted_cases import answers
 from table_cases import read_again
 
 from mddf import DeepForestClassifier, DeepForestRegressor
@@ -29,10 +30,6 @@ def problem(Model, n_outputs=1, n=400, seed=0):
     if Model is DeepForestClassifier:
         return X, np.searchsorted(np.quantile(y, [1 / 3, 2 / 3]), y)
     return X, y if n_outputs == 1 else np.column_stack([y, -y + X["age"]])
-
-
-def answers(model, X):
-    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
 
 
 @pytest.mark.parametrize(("Model", "n_outputs"), [*((M, 1) for M in MODELS), (MODELS[1], 2)])

@@ -46,8 +46,12 @@ def test_members_that_weights_do_not_reach_are_refused_first(data):
             with config_context(enable_metadata_routing=routing):
                 with pytest.raises(ValueError, match=begins.format("members") + message):
                     deep(member).fit(X, y, weight)
+                cascade = MDDFClassifier(1, forests=[member])
                 with pytest.raises(ValueError, match=begins.format("forests") + message):
-                    MDDFClassifier(1, forests=[member]).fit(X, y, weight)
+                    cascade.fit(X, y, weight)
+                cascade.set_params(class_weight="balanced")
+                with pytest.raises(ValueError, match=begins.format("forests") + message):
+                    cascade.fit(X, y)
 
 
 # Missing methods

@@ -10,7 +10,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from threadpoolctl import threadpool_limits
 
-from mddf import DeepForestClassifier
 from mddf._members.kernel import KernelClassifier, KernelRegressor
 from mddf._members.linear import LinearClassifier, LinearRegressor
 from mddf._members.network import NetworkClassifier, NetworkRegressor
@@ -115,12 +114,3 @@ def test_linear_is_the_usual_pipeline():
                 np.testing.assert_allclose(
                     result, pipeline.predict(new).reshape(result.shape), atol=1e-2
                 )
-
-
-def test_deep_forests_of_a_row_alone():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 20)), np.arange(60) % 3
-    model = DeepForestClassifier(n_estimators=3, members=["random", "linear"], random_state=0)
-    whole = model.fit(X, y).predict_proba(X)
-    alone = np.vstack([model.predict_proba(row[None]) for row in X])
-    np.testing.assert_array_equal(alone, whole)

@@ -22,17 +22,6 @@ def test_layers(script, method):
         assert shares[99] - 2e-5 <= 1 - row["oof_accuracy"] <= shares[100] + 2e-5
 
 
-def test_ten_classes_have_ten_colours_and_hide_no_points(script):
-    pictures = script("_lab.pictures")
-    _, ((axis,),) = pictures.panels([2], 1, 2)
-    labels = np.repeat(np.arange(26), 2)
-    pictures.scatter(axis, np.random.default_rng(0).random((52, 2)), labels)
-    styles = pictures.class_styles(26)
-    assert len({style["color"] for style in styles[:10]}) == 10
-    assert len({tuple(style.values()) for style in styles}) == 26
-    assert not axis.texts
-
-
 def test_accuracy_over_layers_is_drawn_without_options(script, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     run = script("run_uci")

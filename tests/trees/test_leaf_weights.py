@@ -1,22 +1,10 @@
 """Weights of training samples in leaves, which are stored with the leaf values."""
 
 import numpy as np
-import pytest
 from forest_cases import decode_forest, leaf_weights
+from value_cases import every_forest
 
-from mddf import (
-    CompletelyRandomForestClassifier,
-    CompletelyRandomForestRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-
-FORESTS = [
-    RandomForestClassifier,
-    CompletelyRandomForestClassifier,
-    RandomForestRegressor,
-    CompletelyRandomForestRegressor,
-]
+from mddf import RandomForestClassifier
 
 
 def table(n=700, seed=0):
@@ -34,12 +22,12 @@ def weights(forest):
             yield leaf_weights(tree.nodes)
 
 
-@pytest.mark.parametrize("kind", FORESTS)
-def test_numbers_of_rows(kind):
+@every_forest
+def test_numbers_of_rows(Forest):
     for options in [{}, {"max_depth": 2}, {"max_depth": 1}, {"min_samples_leaf": 90}]:
         for categories in [None, [0, 1]]:
             X, y = table()
-            forest = kind(
+            forest = Forest(
                 5, bootstrap=False, categorical_features=categories, random_state=0, **options
             ).fit(X, y)
             leaves = forest.apply(X)
@@ -51,13 +39,13 @@ def test_numbers_of_rows(kind):
                 assert decode_forest(block).weight.sum() == 700 * block.n_trees
 
 
-@pytest.mark.parametrize("kind", FORESTS)
-def test_draws_and_whole_weights(kind):
+@every_forest
+def test_draws_and_whole_weights(Forest):
     X, y = table()
-    drawn = kind(6, bootstrap=True, max_samples=250, random_state=0).fit(X, y)
+    drawn = Forest(6, bootstrap=True, max_samples=250, random_state=0).fit(X, y)
     assert all(decode_forest(block).weight.sum() == 250 * block.n_trees for block in drawn._trees)
     sample_weight = np.random.default_rng(1).integers(0, 5, len(X))
-    weighed = kind(3, bootstrap=False, random_state=0).fit(X, y, sample_weight)
+    weighed = Forest(3, bootstrap=False, random_state=0).fit(X, y, sample_weight)
     leaves = weighed.apply(X)
     for t, of_tree in enumerate(weights(weighed)):
         result = np.bincount(leaves[:, t], sample_weight, minlength=len(of_tree))
@@ -65,12 +53,12 @@ def test_draws_and_whole_weights(kind):
         np.testing.assert_array_equal(of_tree[leaves_with_rows], result[leaves_with_rows])
 
 
-@pytest.mark.parametrize("kind", FORESTS)
-def test_real_weights_are_shares(kind):
+@every_forest
+def test_real_weights_are_shares(Forest):
     for scale in [1e-300, 1, 1e300]:
         X, y = table()
         sample_weight = np.random.default_rng(1).random(len(X)) * scale
-        forest = kind(3, bootstrap=False, max_depth=4, random_state=0).fit(X, y, sample_weight)
+        forest = Forest(3, bootstrap=False, max_depth=4, random_state=0).fit(X, y, sample_weight)
         leaves = forest.apply(X)
         for t, of_tree in enumerate(weights(forest)):
             result = np.bincount(
@@ -91,11 +79,11 @@ def test_however_small_a_weight_is_above_zero():
     assert np.count_nonzero(of_tree) == 4
 
 
-@pytest.mark.parametrize("kind", FORESTS)
-def test_predictions_do_not_depend_on_leaf_weights(kind):
+@every_forest
+def test_predictions_do_not_depend_on_leaf_weights(Forest):
     for n_rows in [1, 40]:
         X, y = table(60_000)
         X = X[:, :1]  # one column, and leaves of large weights
-        forest = kind(2, bootstrap=False, max_depth=2, random_state=0).fit(X, y)
+        forest = Forest(2, bootstrap=False, max_depth=2, random_state=0).fit(X, y)
         one_by_one = [forest.predict(row[None])[0] for row in X[:n_rows]]
         np.testing.assert_array_equal(one_by_one, forest.predict(X)[:n_rows])

@@ -5,9 +5,9 @@ import pickle
 import joblib
 import numpy as np
 import pytest
-from forest_cases import Trees, kernel_case, same_predictions, same_trees, three_classes
+from forest_cases import Trees, kernel_case, same_trees
 
-from mddf import CompletelyRandomForestClassifier, RandomForestClassifier
+from mddf import CompletelyRandomForestClassifier
 
 
 @pytest.fixture
@@ -298,15 +298,6 @@ def test_a_mapped_file_is_read_in_place(tmp_path, trees):
     trees.reader.add_leaf_values(bins, 0, 40, expected)
     assert np.array_equal(probabilities, expected)
     assert again.n_nodes == trees.n_nodes
-
-
-def test_a_mapped_forest_predicts_the_same(tmp_path):
-    X, y = three_classes()
-    forest = RandomForestClassifier(20, random_state=0).fit(X, y)
-    again = mapped(tmp_path / "forest", forest)
-    assert isinstance(again._trees[0].nodes.base, np.memmap)
-    assert same_predictions(forest, again, X)
-    assert np.array_equal(forest.apply(X), again.apply(X))
 
 
 def test_a_mapped_file_is_checked_when_it_is_used(tmp_path, trees):
