@@ -231,9 +231,11 @@ def report(frame, options):
 
 
 def settings(options):
-    """Return the settings that all results share."""
-    shared = ("n_estimators", "n_layers", "rows")
-    return {name: getattr(options, name) for name in shared}
+    """Return the settings that all results share, also the content of the user's own table."""
+    shared = {name: getattr(options, name) for name in ("n_estimators", "n_layers", "rows")}
+    if options.csv is not None:
+        shared["set"] = {name: source.settings() for name, source in options.sources.items()}
+    return shared
 
 
 study = Study(

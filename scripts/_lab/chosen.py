@@ -25,9 +25,8 @@ class ChosenMLP(ClassifierMixin, BaseEstimator):
     `architecture_` and `n_epochs_` are the selected values.
     """
 
-    def __init__(self, max_epochs=100, *, architectures=ARCHITECTURES, random_state=None):
+    def __init__(self, max_epochs=100, *, random_state=None):
         self.max_epochs = max_epochs
-        self.architectures = architectures
         self.random_state = random_state
 
     def fit(self, X, y):
@@ -35,7 +34,7 @@ class ChosenMLP(ClassifierMixin, BaseEstimator):
         X = np.asarray(X, dtype=np.float32)
         self.classes_, labels = np.unique(y, return_inverse=True)
         random = np.random.RandomState(self.random_state)
-        split_seed, last_seed, *seeds = random.randint(2**31, size=2 + len(self.architectures))
+        split_seed, last_seed, *seeds = random.randint(2**31, size=2 + len(ARCHITECTURES))
         is_only_row = np.bincount(labels)[labels] < 2
         # The only row of a class cannot be held out: the network must learn every class.
         train, held_out = train_test_split(
@@ -46,7 +45,7 @@ class ChosenMLP(ClassifierMixin, BaseEstimator):
         )
         train = np.concatenate([train, np.flatnonzero(is_only_row)])
         best = best_of_none = (-np.inf, -np.inf)
-        for architecture, seed in zip(self.architectures, seeds, strict=True):
+        for architecture, seed in zip(ARCHITECTURES, seeds, strict=True):
             trained = self._epochs(architecture, seed, X[train], labels[train])
             best_of_architecture, best_epoch = best_of_none, 0
             for epoch, network in enumerate(islice(trained, self.max_epochs), 1):

@@ -190,11 +190,11 @@ def two_classes(name, data_home=None, drop=()):
     return encoded(dataset.X), binary(dataset.y)
 
 
-def codes(name, data_home=None, rows=None):
-    """Return the first split of a set with coded categories, and at most `rows` training rows."""
+def codes(name, data_home=None):
+    """Return the first split of a set with coded categories."""
     source = Source(name, data_home)
     load(source, download=False)
-    part = split(source, 0, rows)
+    part = split(source, 0)
     encoder = to_codes().fit(part.X)
     X, X_test = (np.asarray(encoder.transform(X), dtype=float) for X in (part.X, part.X_test))
     return replace(part, X=X, X_test=X_test)

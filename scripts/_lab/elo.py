@@ -37,10 +37,10 @@ def elo(losses: pd.DataFrame, anchor: str) -> pd.Series:
     return rating + 1000 - rating[anchor]
 
 
-def intervals(losses: pd.DataFrame, anchor: str, n_draws: int = 100, seed: int = 0):
+def intervals(losses: pd.DataFrame, anchor: str):
     """Bootstrap the sets: a frame with the 0.05 and 0.95 quantiles of the ratings."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     drawn = [
-        elo(losses.iloc[rng.integers(0, len(losses), len(losses))], anchor) for _ in range(n_draws)
+        elo(losses.iloc[rng.integers(0, len(losses), len(losses))], anchor) for _ in range(100)
     ]
     return pd.DataFrame(drawn).quantile([0.05, 0.95]).T

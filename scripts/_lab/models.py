@@ -155,13 +155,13 @@ def present(methods, task="classification"):
     return {name: method for name, method in methods.items() if missing[name] is None}
 
 
-def own_methods(options, other_names=()) -> dict[str, Method]:
+def own_methods(options) -> dict[str, Method]:
     """Return the methods of --method by name; other methods must not have the same name."""
     titles = {method.title.lower(): name for name, method in METHODS.items()}
-    titles |= {name.lower(): name for name in (*METHODS, *other_names)}
+    titles |= {name.lower(): name for name in METHODS}
     titles |= {f"{name}-tuned": name for name in METHODS}
     by_name: dict[str, Method] = {}
-    for name, *rest in options.own or ():
+    for name, *rest in options.own:
         if name in by_name:
             raise SystemExit(f"--method: must have names of their own, got {name!r} twice")
         if name.lower() in titles:

@@ -58,9 +58,9 @@ SCRIPTS = Path(__file__).resolve().parents[1]
 PLACES = ("--out", "--data-home")
 
 
-def command(argv=None):
+def command():
     """Return the running command as pages print it: without places of files."""
-    program, *arguments = sys.argv if argv is None else argv
+    program, *arguments = sys.argv
     path = Path(program).resolve()
     name = f"scripts/{path.relative_to(SCRIPTS)}" if path.is_relative_to(SCRIPTS) else path.name
     kept = []

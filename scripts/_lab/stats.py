@@ -72,23 +72,22 @@ def compare(values, greater=True, test="nemenyi", level=0.05):
     )  # fmt: skip
 
 
-def compare_with(values, base, greater=True):
+def compare_with(values, base):
     """Compare each column of a table of sets with a base column by Wilcoxon's signed ranks.
 
-    Holm's correction takes all columns as one family.
+    Larger values are better. Holm's correction takes all columns as one family.
     """
     rows = []
     for name in values.columns.drop(base):
         pair = values[[name, base]].dropna()
         change = (pair[name] - pair[base]).round(9)
-        better = change > 0 if greater else change < 0
         p = stats.wilcoxon(change).pvalue if change.any() else 1.0
         rows.append(
             {
                 "column": name,
                 "sets": len(pair),
-                "better": int(better.sum()),
-                "worse": int((change != 0).sum() - better.sum()),
+                "better": int((change > 0).sum()),
+                "worse": int((change < 0).sum()),
                 "mean": pair[name].mean(),
                 "mean_of_base": pair[base].mean(),
                 "median_change": change.median(),
@@ -100,7 +99,7 @@ def compare_with(values, base, greater=True):
     return frame.assign(holm_p=multipletests(frame["p"], method="holm")[1])
 
 
-def bayes(first, second, rope=0.01, seed=0) -> tuple[float, float, float]:
+def bayes(first, second, rope=0.01) -> tuple[float, float, float]:
     """Run the Bayesian signed-rank test on scores; larger scores are better.
 
     Returns the probabilities that the first method is better, that both differ by less than the
@@ -110,14 +109,14 @@ def bayes(first, second, rope=0.01, seed=0) -> tuple[float, float, float]:
     if not np.round(np.subtract(first, second) / largest, 9).any():
         return (0.0, 1.0, 0.0) if rope else (0.5, 0.0, 0.5)
     probabilities = need("baycomp", "stats").two_on_multiple(
-        np.asarray(first), np.asarray(second), rope=rope, random_state=seed
+        np.asarray(first), np.asarray(second), rope=rope, random_state=0
     )
     better, *alike, worse = map(float, probabilities)
     return better, alike[0] if alike else 0.0, worse
 
 
-def paired_bootstrap(first, second, n_draws=10_000, level=0.05, seed=0):
-    """Return the mean difference of two methods on the same test rows, and its interval.
+def paired_bootstrap(first, second):
+    """Return the mean difference of two methods on the same test rows, and its 95 % interval.
 
     The inputs have a number for each row, such as 1 for a right and 0 for a wrong label.
     """
@@ -125,7 +124,7 @@ def paired_bootstrap(first, second, n_draws=10_000, level=0.05, seed=0):
     if len(gains) < 2:
         return (float(gains.mean()),) * 3
     interval = stats.bootstrap(
-        (gains,), np.mean, n_resamples=n_draws, confidence_level=1 - level, method="percentile",
-        rng=seed, batch=100,
+        (gains,), np.mean, n_resamples=10_000, confidence_level=0.95, method="percentile",
+        rng=0, batch=100,
     )  # fmt: skip
     return float(gains.mean()), *map(float, interval.confidence_interval)

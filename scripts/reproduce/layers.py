@@ -56,17 +56,13 @@ def prepare(options, parser):
     options.sources = data.sources(options, options.datasets or SETS[options.quick])
 
 
-def make(options, method, seed):
-    """Return an unfitted cascade."""
-    kind, pairs = kind_and_settings(method)
-    parameters = {name: cli.value(text) for name, _, text in pairs}
-    return models.cascade(options, kind, seed, early_stopping=False, **parameters)
-
-
 def cell(options, set, seed, method):
     """Fit a cascade, and measure it after each layer."""
     split = data.split(options.sources[set], seed, options.rows)
-    model = make(options, method, seed).fit(split.X, split.y)
+    kind, pairs = kind_and_settings(method)
+    parameters = {name: cli.value(text) for name, _, text in pairs}
+    model = models.cascade(options, kind, seed, early_stopping=False, **parameters)
+    model.fit(split.X, split.y)
     rows = describe_layers(model, split)
     for layer, row in enumerate(rows):
         margins = np.clip(model.margins_[layer], -1, 1)

@@ -41,12 +41,7 @@ def variance_ratio(X, y) -> float:
 def cell(options, set, method, seed):
     """Return embeddings, labels and ratios of both parts; lists begin with the raw features."""
     split = data.split(data.Source(set, options.data_home), seed)
-    model = models.cascade(
-        options,
-        method,
-        seed,
-        early_stopping=False,
-    )
+    model = models.cascade(options, method, seed, early_stopping=False)
     numbers = data.to_scaled().fit(split.X)
     layers = {
         "train": model.fit_transform(split.X, split.y),
