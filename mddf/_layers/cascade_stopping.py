@@ -76,9 +76,9 @@ class Stopper:
         n_waited = n_trained - 1 - self._improved
         if n_waited == 0:
             return f"n_layers={self.n_layers} reached while the score still rose; {kept_layers}"
-        more_than = f" by more than {self.tol:.3g}" if self.tol else ""
+        change = f"rose by at most {self.tol:.3g}" if self.tol else "did not rise"
         reached = f"n_layers={self.n_layers} reached, " if n_waited < self.patience else ""
         return (
-            f"{reached}no score above {last_gain['score']:.4f} (layer {self._improved + 1})"
-            f"{more_than} in the {n_waited} layer{'s' * (n_waited > 1)} after it; {kept_layers}"
+            f"{reached}the score of layer {self._improved + 1}, {last_gain['score']:.4f}, {change} "
+            f"in the {n_waited} layer{'s' * (n_waited > 1)} after it; {kept_layers}"
         )

@@ -37,8 +37,12 @@ LOSSES = {
 }  # fmt: skip
 
 
+def parse(argv=None):
+    return cli.Parser(__doc__, "losses", format=["png", "pdf"]).read(argv)
+
+
 def main(argv=None):
-    options = cli.Parser(__doc__, "losses", format=["png", "pdf"]).read(argv)
+    options = parse(argv)
     figure, ((axis,),) = pictures.panels([3.9], 1, 5.2)
     for (name, (high, loss)), style in zip(LOSSES.items(), pictures.STYLES, strict=False):
         z = np.linspace(-1, high, 1201)
