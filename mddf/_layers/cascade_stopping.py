@@ -79,6 +79,6 @@ class Stopper:
         change = f"rose by at most {self.tol:.3g}" if self.tol else "did not rise"
         reached = f"n_layers={self.n_layers} reached, " if n_waited < self.patience else ""
         return (
-            f"{reached}the score of layer {self._improved + 1}, {last_gain['score']:.4f}, {change} "
-            f"in the {n_waited} layer{'s' * (n_waited > 1)} after it; {kept_layers}"
+            f"{reached}the score of layer {self._improved + 1}, {last_gain['score']:.4f}, "
+            f"{change} in the {n_waited} layer{'s' * (n_waited > 1)} after it; {kept_layers}"
         )
