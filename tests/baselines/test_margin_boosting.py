@@ -6,7 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mddf.baselines import AdaBoostClassifier, AdaBoostRhoClassifier, ArcGVClassifier
 from scipy.optimize import linprog
-from sklearn.datasets import load_breast_cancer
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
 
 from mddf.analysis import margin_error_training_bound
 
@@ -150,3 +151,13 @@ def test_share_of_small_margins_is_below_the_bound():
         expected = np.exp(rho * steps.sum()) * model.history_["objective"][-1]
         assert bound == pytest.approx(expected)
         assert np.mean(model.margins(X, y) <= rho) <= bound
+
+
+@pytest.mark.parametrize("model", [ArcGVClassifier(8), AdaBoostRhoClassifier(8, rho=0.3)], ids=str)
+def test_a_weight_of_k_counts_as_k_rows(model):
+    X, y = load_iris(return_X_y=True)
+    weight = np.arange(len(y)) % 3
+    weighted = clone(model).fit(X, y, sample_weight=weight)
+    copied = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert weighted.history_["step"].shape == (3, weighted.n_iter_)
+    np.testing.assert_allclose(weighted.decision_function(X), copied.decision_function(X))
