@@ -9,7 +9,8 @@ import pytest
 from compiled import _core
 
 needs_wide_vectors = pytest.mark.skipif(
-    not _core.wide_vectors_supported(), reason="no wide vectors here: both methods are the same"
+    not _core.build_options()["wide_vectors_in_use"],
+    reason="no wide vectors here: both methods are the same",
 )
 # The module has a function `hashed`.
 _PROGRAM = """

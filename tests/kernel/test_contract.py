@@ -218,7 +218,7 @@ def test_limits_of_any_size_are_fine():
             assert trees.n_nodes == 2
     assert grown_with(min_samples_split=-most).n_nodes > 2
     assert grown_with(min_weight_leaf=float("inf")).n_nodes == 2
-    assert _core.TreeOptions().max_depth == NO_LIMIT
+    assert same_trees(grown_with(), grown_with(max_depth=NO_LIMIT))
 
 
 # Replacing columns

@@ -63,6 +63,12 @@ inline void check_at_least(const char* name, int64_t got, int64_t least) {
            std::to_string(got));
 }
 
+// Checks the arguments `first` and `last`, a range of n rows or the like.
+inline void check_part(int64_t first, int64_t last, int64_t n, const char* of) {
+  if (!(0 <= first && first <= last && last <= n))
+    refuse(std::string("first, last: expected a range of ") + of);
+}
+
 // Refuses the first value that is not allowed. The message is built only on failure: there may be
 // many values, and no other thread can run Python code meanwhile.
 template <class T, class Allowed>

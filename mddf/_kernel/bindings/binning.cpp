@@ -18,12 +18,6 @@ void check_max_bins(int max_bins) {
         "max_bins: expected 2 to 255, got " + std::to_string(max_bins));
 }
 
-template <class AnyTable>
-void check_columns(const AnyTable& table, int64_t first, int64_t last) {
-  check(0 <= first && first <= last && last <= table.n_columns,
-        "first, last: expected a range of columns");
-}
-
 // Destination of the codes of a table whose first column is first_column of `out`.
 template <class AnyTable>
 Codes as_codes(const AnyTable& table, const InOut<uint8_t, 2>& out, int64_t first_column,
@@ -43,7 +37,7 @@ nb::tuple find_bins_of(AnyTable<T> x, std::optional<In<double, 1>> weights, int6
                        int64_t last, int max_bins, Cancel* cancel) {
   const CellsView<T> table = as_cells<T>(x);
   check_max_bins(max_bins);
-  check_columns(table, first, last);
+  check_part(first, last, table.n_columns, "columns");
   if (weights) check_length("weights", weights->shape(0), table.n_rows);
   return as_tuple(without_gil(cancel, [&](Interrupt& interrupt) {
     return find_bins(table, data_or_null(weights), first, last, max_bins, interrupt);
@@ -56,8 +50,7 @@ bool to_bytes_of(AnyTable<T> x, int64_t first, int64_t last, InOut<uint8_t, 2> o
   const CellsView<T> table = as_cells<T>(x);
   check(table.column_stride == 1 || table.n_columns <= 1,
         "x: expected cells of a row side by side");
-  check(0 <= first && first <= last && last <= table.n_rows,
-        "first, last: expected a range of rows");
+  check_part(first, last, table.n_rows, "rows");
   const Codes bytes = as_codes(table, out, first_column, std::nullopt);
   return without_gil(cancel, [&](Interrupt& interrupt) {
     const bool use_simd = simd::supported();
@@ -91,7 +84,7 @@ nb::tuple find_bins_of_sparse(In<T, 1> cells, In<int32_t, 1> rows, In<int64_t, 1
                               Cancel* cancel) {
   const SparseCellsView<T> table = as_sparse(cells, rows, start, n_rows);
   check_max_bins(max_bins);
-  check_columns(table, first, last);
+  check_part(first, last, table.n_columns, "columns");
   return as_tuple(without_gil(cancel, [&](Interrupt& interrupt) {
     return find_bins(table, first, last, max_bins, interrupt);
   }));
@@ -104,7 +97,7 @@ void apply_bins_to_sparse(In<T, 1> cells, In<int32_t, 1> rows, In<int64_t, 1> st
                           std::optional<InOut<uint8_t, 2>> by_column, Cancel* cancel) {
   const SparseCellsView<T> table = as_sparse(cells, rows, start, n_rows);
   const Bins bins = as_bins(edges, bin_start, nullptr, table.n_columns);
-  check_columns(table, first, last);
+  check_part(first, last, table.n_columns, "columns");
   const Codes codes = as_codes(table, out, first_column, by_column);
   check(without_gil(cancel,
                     [&](Interrupt& interrupt) {
@@ -119,7 +112,7 @@ nb::tuple bin_by_rank_of(AnyTable<T> x, int64_t first, int64_t last, InOut<uint8
                          Cancel* cancel) {
   const CellsView<T> table = as_cells<T>(x);
   check(table.n_rows <= kMaxBins, "x: expected at most 255 rows");
-  check_columns(table, first, last);
+  check_part(first, last, table.n_columns, "columns");
   const Codes codes = as_codes(table, out, first_column, by_column);
   return as_tuple(without_gil(cancel, [&](Interrupt& interrupt) {
     return bin_by_rank(table, nullptr, first, last, &codes, interrupt);
@@ -134,8 +127,7 @@ void apply_bins_to(AnyTable<T> x, In<double, 1> edges, In<int64_t, 1> bin_start,
   const CellsView<T> table = as_cells<T>(x);
   check_length("categorical", categorical.shape(0), table.n_columns);
   const Bins bins = as_bins(edges, bin_start, categorical.data(), table.n_columns);
-  check(0 <= first && first <= last && last <= table.n_rows,
-        "first, last: expected a range of rows");
+  check_part(first, last, table.n_rows, "rows");
   const Codes codes = as_codes(table, out, first_column, by_column);
   if (wanted) check_length("wanted", wanted->shape(0), table.n_columns);
   const auto* of_wanted = wanted ? reinterpret_cast<const uint8_t*>(wanted->data()) : nullptr;

@@ -1,5 +1,4 @@
-#include "bindings/boosting.hpp"
-
+// Python bindings of searches for trees with labels, and of predictions by them.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 
@@ -131,8 +130,6 @@ Raises
 ValueError
     If x is empty, not finite, or of another dtype, number of dimensions or layout.)")
       .def(nb::new_(&rank_features), "x"_a.noconvert())
-      .def_prop_ro("n_rows", &RankedFeatures::n_rows, "Number of rows.")
-      .def_prop_ro("n_features", &RankedFeatures::n_features, "Number of columns.")
       .def("search", &search, "signed_weight"_a.noconvert(), "penalty"_a.noconvert(), "scale"_a,
            "max_depth"_a, "mode"_a,
            R"(Find the tree with labels in {-1, +1} that maximises edge / 2 - scale * penalty[size].
@@ -204,10 +201,9 @@ float64 array of shape (n_rows,)
 }
 
 }  // namespace
-
-void bind_boosting(nb::module_& m) {
-  bind_features(m);
-  bind_trees(m);
-}
-
 }  // namespace mddf::boosting
+
+void bind_boosting(nanobind::module_& m) {
+  mddf::boosting::bind_features(m);
+  mddf::boosting::bind_trees(m);
+}

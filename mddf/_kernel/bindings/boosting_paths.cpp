@@ -1,5 +1,4 @@
-#include "bindings/boosting.hpp"
-
+// Python bindings of edges of weak learners, and of whole boosting runs over them.
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -196,13 +195,13 @@ learner, step, objective, edge, n_learners
 }
 
 }  // namespace
+}  // namespace mddf::boosting
 
-void bind_paths(nb::module_& m) {
+void bind_boosting_paths(nanobind::module_& m) {
+  using namespace mddf::boosting;
   bind_edges<int8_t>(m);
   bind_edges<double>(m);
   bind_quadboost<int8_t>(m);
   bind_quadboost<double>(m);
   bind_adaboost(m);
 }
-
-}  // namespace mddf::boosting

@@ -69,8 +69,7 @@ class GradientTrees {
   void add_raw(In<uint8_t, 2> codes, int64_t first, int64_t last, InOut<double, 2> out,
                Cancel* cancel) const {
     check_codes(codes);
-    check(0 <= first && first <= last && last <= n_trees(),
-          "first, last: expected a range of trees");
+    check_part(first, last, n_trees(), "trees");
     check(out.shape(0) == codes.shape(0) && static_cast<int>(out.shape(1)) == width_,
           "out: expected one row per row of codes and one column per score");
     without_gil(cancel, [&](Interrupt& interrupt) {
@@ -211,7 +210,6 @@ positions : int16 array of shape (n_columns, 256) or None
            arg("slope_column").none().noconvert() = nb::none(),
            arg("slopes").none().noconvert() = nb::none(),
            arg("positions").none().noconvert() = nb::none())
-      .def_prop_ro("n_trees", &GradientTrees::n_trees)
       .def("add_raw", &GradientTrees::add_raw, arg("codes").noconvert(), arg("first"), arg("last"),
            arg("out").noconvert(), arg("cancel").none() = nb::none(),
            R"(Add the raw predictions of some trees to `out`.

@@ -3,6 +3,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 
+#include <functional>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -111,10 +112,10 @@ Out<uint32_t, 1> sample_counts(const RowSampling& sampling, int64_t n_rows, uint
 }
 
 // A __reduce__ method: the type, and the arguments of its constructor.
-template <class T>
-auto reducing(nb::tuple (*arguments)(const T&)) {
+template <class T, class Arguments>
+auto reducing(Arguments arguments) {
   return [arguments](nb::handle self) {
-    return nb::make_tuple(self.type(), arguments(nb::cast<const T&>(self)));
+    return nb::make_tuple(self.type(), std::invoke(arguments, nb::cast<const T&>(self)));
   };
 }
 
@@ -172,12 +173,7 @@ categorical : uint8 array of shape (n_columns,)
           arg("values").noconvert(), arg("bin_start").noconvert(), arg("categorical").noconvert(),
           R"(Replace the columns from first on. The arguments are as for a table of the new columns.
 
-Raises ValueError and changes nothing if they do not fit, or if trees are growing on the table.)")
-      .def("__reduce__", reducing<BinnedTable>([](const BinnedTable& table) {
-             return nb::make_tuple(shared(table.codes()), shared(table.by_column()),
-                                   to_numpy(table.values()), to_numpy(table.bin_start()),
-                                   to_numpy(table.categorical()));
-           }));
+Raises ValueError and changes nothing if they do not fit, or if trees are growing on the table.)");
 }
 
 void bind_column_table(nb::module_& m) {
@@ -208,13 +204,7 @@ labels : uint16 array of shape (n_rows,)
 n_classes : int
     At most 65535.)")
       .def(nb::init<In<uint16_t, 1>, int>(), arg("labels").noconvert(), arg("n_classes"))
-      .def_prop_ro(
-          "labels", [](const ClassLabels& target) { return shared(target.labels()); },
-          nb::rv_policy::automatic)
-      .def_prop_ro("n_classes", &ClassLabels::n_classes)
-      .def("__reduce__", reducing<ClassLabels>([](const ClassLabels& target) {
-             return nb::make_tuple(shared(target.labels()), target.n_classes());
-           }));
+      .def("__reduce__", reducing<ClassLabels>(&ClassLabels::arguments));
 }
 
 void bind_values(nb::module_& m) {
@@ -230,15 +220,7 @@ scale : float64 array of shape (n_outputs,)
     Factor of the squared error of each output, from 0 to 1.)")
       .def(nb::init<In<int64_t, 2>, In<double, 1>>(), arg("fixed").noconvert(),
            arg("scale").noconvert())
-      .def_prop_ro(
-          "fixed", [](const FixedValues& target) { return shared(target.fixed()); },
-          nb::rv_policy::automatic)
-      .def_prop_ro(
-          "scale", [](const FixedValues& target) { return shared(target.scale()); },
-          nb::rv_policy::automatic)
-      .def("__reduce__", reducing<FixedValues>([](const FixedValues& target) {
-             return nb::make_tuple(shared(target.fixed()), shared(target.scale()));
-           }));
+      .def("__reduce__", reducing<FixedValues>(&FixedValues::arguments));
 }
 
 void bind_sampling(nb::module_& m) {
@@ -272,28 +254,15 @@ whole_parts : bool
           "rows", [](const RowSampling& self) { return shared(self.rows()); },
           nb::rv_policy::automatic)
       .def_prop_ro("n_draws", &RowSampling::n_draws)
-      .def_prop_ro(
-          "cumulative", [](const RowSampling& self) { return shared(self.cumulative()); },
-          nb::rv_policy::automatic)
-      .def_prop_ro(
-          "weights", [](const RowSampling& self) { return shared(self.weights()); },
-          nb::rv_policy::automatic)
-      .def_prop_ro("balance", &RowSampling::balance)
-      .def_prop_ro(
-          "parts", [](const RowSampling& self) { return shared(self.parts()); },
-          nb::rv_policy::automatic)
-      .def_prop_ro("whole_parts", &RowSampling::whole_parts)
-      .def("__reduce__", reducing<RowSampling>([](const RowSampling& sampling) {
-             return nb::make_tuple(shared(sampling.rows()), sampling.n_draws(),
-                                   shared(sampling.cumulative()), shared(sampling.weights()),
-                                   sampling.balance(), shared(sampling.parts()),
-                                   sampling.whole_parts());
-           }));
+      .def("__reduce__", reducing<RowSampling>(&RowSampling::arguments));
 }
 
-std::optional<Out<int8_t, 1>> monotonic_of(const GrowOptions& options) {
-  if (!options.is_monotonic()) return std::nullopt;
-  return to_numpy(options.monotonic);
+nb::tuple arguments_of(const GrowOptions& o) {
+  std::optional<Out<int8_t, 1>> monotonic;
+  if (o.is_monotonic()) monotonic = to_numpy(o.monotonic);
+  return nb::make_tuple(o.entropy, o.random_thresholds, o.max_features, o.max_depth,
+                        o.min_samples_split, o.min_samples_leaf, o.min_weight_leaf, o.wide_vectors,
+                        o.max_leaf_nodes, o.min_decrease, o.prune, o.loss, monotonic);
 }
 
 void bind_options(nb::module_& m) {
@@ -356,24 +325,7 @@ monotonic : int8 array of shape (n_columns,) or None
           arg("prune") = usual.prune, arg("loss") = usual.loss,
           arg("monotonic").none().noconvert() = nb::none())
       .def_ro("entropy", &GrowOptions::entropy)
-      .def_ro("random_thresholds", &GrowOptions::random_thresholds)
-      .def_ro("max_features", &GrowOptions::max_features)
-      .def_ro("max_depth", &GrowOptions::max_depth)
-      .def_ro("min_samples_split", &GrowOptions::min_samples_split)
-      .def_ro("min_samples_leaf", &GrowOptions::min_samples_leaf)
-      .def_ro("min_weight_leaf", &GrowOptions::min_weight_leaf)
-      .def_ro("wide_vectors", &GrowOptions::wide_vectors)
-      .def_ro("max_leaf_nodes", &GrowOptions::max_leaf_nodes)
-      .def_ro("min_decrease", &GrowOptions::min_decrease)
-      .def_ro("prune", &GrowOptions::prune)
-      .def_ro("loss", &GrowOptions::loss)
-      .def_prop_ro("monotonic", &monotonic_of)
-      .def("__reduce__", reducing<GrowOptions>([](const GrowOptions& o) {
-             return nb::make_tuple(o.entropy, o.random_thresholds, o.max_features, o.max_depth,
-                                   o.min_samples_split, o.min_samples_leaf, o.min_weight_leaf,
-                                   o.wide_vectors, o.max_leaf_nodes, o.min_decrease, o.prune,
-                                   o.loss, monotonic_of(o));
-           }));
+      .def("__reduce__", reducing<GrowOptions>(&arguments_of));
 }
 
 constexpr const char* kGrow = R"(Grow one tree per seed.
@@ -447,6 +399,4 @@ cancel : Cancel or None
 Returns
 -------
 uint32 array of shape (n_rows,))");
-  m.def("wide_vectors_supported", &simd::supported,
-        "Return whether the processor has the vector instructions in use.");
 }

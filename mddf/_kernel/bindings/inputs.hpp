@@ -30,9 +30,6 @@ class BinnedTable {
 
   const In<uint8_t, 2>& codes() const { return codes_; }
   const std::optional<In<uint8_t, 2>>& by_column() const { return by_column_; }
-  const std::vector<double>& values() const { return values_; }
-  const std::vector<int64_t>& bin_start() const { return bin_start_; }
-  const std::vector<uint8_t>& categorical() const { return categorical_; }
 
   // Marks the table as in use during its lifetime. Constructed and destroyed while the GIL is held.
   class Use {
@@ -96,8 +93,8 @@ class ClassLabels {
   using Reader = TreeReader;
 
   ClassLabels(In<uint16_t, 1> labels, int n_classes);
-  const In<uint16_t, 1>& labels() const { return labels_; }
-  int n_classes() const { return n_classes_; }
+  // The arguments of the constructor.
+  nb::tuple arguments() const { return nb::make_tuple(shared(labels_), n_classes_); }
   ClassTarget target() const { return {labels_.data(), n_classes_}; }
   size_t n_rows() const { return labels_.shape(0); }
   size_t width() const { return n_classes_; }  // width of the sums of held-out rows
@@ -112,8 +109,8 @@ class FixedValues {
   using Reader = ValueTreeReader;
 
   FixedValues(In<int64_t, 2> fixed, In<double, 1> scale);
-  const In<int64_t, 2>& fixed() const { return fixed_; }
-  const In<double, 1>& scale() const { return scale_; }
+  // The arguments of the constructor.
+  nb::tuple arguments() const { return nb::make_tuple(shared(fixed_), shared(scale_)); }
   ValueTarget target() const {
     return {fixed_.data(), static_cast<int>(fixed_.shape(1)), scale_.data(),
             labels_.empty() ? nullptr : labels_.data()};
@@ -134,11 +131,11 @@ class RowSampling {
               std::optional<In<int64_t, 1>> parts, bool whole_parts);
   const In<int32_t, 1>& rows() const { return rows_; }
   int64_t n_draws() const { return n_draws_; }
-  const std::optional<In<uint64_t, 1>>& cumulative() const { return cumulative_; }
-  const std::optional<In<double, 1>>& weights() const { return weights_; }
-  bool balance() const { return balance_; }
-  const std::optional<In<int64_t, 1>>& parts() const { return parts_; }
-  bool whole_parts() const { return whole_parts_; }
+  // The arguments of the constructor.
+  nb::tuple arguments() const {
+    return nb::make_tuple(shared(rows_), n_draws_, shared(cumulative_), shared(weights_), balance_,
+                          shared(parts_), whole_parts_);
+  }
 
   // Sampling of a table with this number of rows.
   Sampling sampling(int64_t n_rows) const;

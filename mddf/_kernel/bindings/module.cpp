@@ -1,4 +1,3 @@
-#include "bindings/boosting.hpp"
 #include "bindings/call.hpp"
 #include "common/simd.hpp"
 
@@ -18,6 +17,8 @@ void bind_gradient(nb::module_& m);
 void bind_logistic(nb::module_& m);
 void bind_network(nb::module_& m);
 void bind_shapley(nb::module_& m);
+void bind_boosting(nb::module_& m);
+void bind_boosting_paths(nb::module_& m);
 
 void bind_calls(nb::module_& m) {
   using mddf::Cancel;
@@ -79,8 +80,8 @@ release the GIL while they work.)";
   bind_logistic(m);
   bind_network(m);
   bind_shapley(m);
-  mddf::boosting::bind_boosting(m);
-  mddf::boosting::bind_paths(m);
+  bind_boosting(m);
+  bind_boosting_paths(m);
   m.def("build_options", &build_options,
         "Return the compiler and the target platform of the build.");
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,13 +23,6 @@ void check_between(const char* name, double got, double least, double most) {
            std::to_string(most) + ", got " + std::to_string(got));
 }
 
-void check_finite(const char* name, const float* values, size_t n, float least) {
-  for (size_t i = 0; i < n; ++i)
-    if (!(values[i] >= least && std::isfinite(values[i])))
-      refuse(std::string(name) + ": expected finite numbers" + (least == 0 ? " from 0 on" : "") +
-             ", got " + std::to_string(values[i]) + " at position " + std::to_string(i));
-}
-
 // Checks shapes and options first, because the values are read by the shapes.
 void check_training(const In<float, 2>& inputs, const In<float, 2>& targets,
                     const std::optional<In<float, 1>>& weights, const network::Options& options) {
@@ -46,10 +38,11 @@ void check_training(const In<float, 2>& inputs, const In<float, 2>& targets,
   check_between("rate", options.rate, 0, 100);
   check_between("dropout", options.dropout, 0, 0.9);
   check_between("decay", options.decay, 0, 100);
-  constexpr float kLeast = std::numeric_limits<float>::lowest();
-  check_finite("inputs", inputs.data(), inputs.size(), kLeast);
-  check_finite("targets", targets.data(), targets.size(), kLeast);
-  if (weights) check_finite("weights", weights->data(), weights->size(), 0);
+  check_finite("inputs", inputs);
+  check_finite("targets", targets);
+  if (weights)
+    check_each("weights", *weights, "finite numbers from 0 on",
+               [](float weight) { return weight >= 0 && std::isfinite(weight); });
 }
 
 nb::typed<nb::list, nb::typed<nb::tuple, Out<float, 2>, Out<float, 1>>> train_network(

@@ -28,8 +28,7 @@ BinMatrix row_range(const NodesView& trees, const In<uint8_t, 2>& codes, int64_t
   check(matrix.n_columns == trees.n_columns, "codes: expected " + std::to_string(trees.n_columns) +
                                                  " columns, got " +
                                                  std::to_string(matrix.n_columns));
-  check(0 <= first && first <= last && last <= matrix.n_rows,
-        "first, last: expected a range of rows");
+  check_part(first, last, matrix.n_rows, "rows");
   return {matrix.row(first), last - first, matrix.n_columns};
 }
 
@@ -70,8 +69,7 @@ void add_leaves_of_numbers_to(AnyReader& reader, AnyTable<T> x, In<double, 1> ed
   check(table.n_columns == trees.n_columns,
         "x: expected " + std::to_string(trees.n_columns) + " columns");
   const Bins bins = as_bins(edges, bin_start, nullptr, table.n_columns);
-  check(0 <= first && first <= last && last <= table.n_rows,
-        "first, last: expected a range of rows");
+  check_part(first, last, table.n_rows, "rows");
   check(static_cast<int64_t>(out.shape(0)) == table.n_rows &&
             static_cast<int>(out.shape(1)) == trees.width(),
         "out: expected one row per row of x and one column per class or output");
