@@ -1,9 +1,30 @@
-// Counting bits.
+// Bits of numbers.
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+
+#include "common/simd.hpp"
 
 namespace mddf {
+
+// The bits of a number as another type of the same size.
+template <class To, class From>
+MDDF_INLINE To bit_cast(const From& from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  std::memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+// An integer for each double, in the same order; -0.0 comes before 0.0.
+inline uint64_t ordered_key(double value) {
+  const auto bits = bit_cast<uint64_t>(value);
+  return bits >> 63 ? ~bits : bits | uint64_t{1} << 63;
+}
+inline double from_ordered_key(uint64_t key) {
+  return bit_cast<double>(key >> 63 ? key & ~(uint64_t{1} << 63) : ~key);
+}
 
 // Position of the lowest set bit; x must not be 0.
 inline int lowest_bit(uint64_t bits) {

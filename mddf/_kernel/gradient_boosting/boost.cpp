@@ -1,10 +1,10 @@
 #include "gradient_boosting/boost.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <mutex>
 #include <utility>
 
+#include "common/bits.hpp"
 #include "gradient_boosting/offset.hpp"
 #include "gradient_boosting/quantile_leaves.hpp"
 #include "gradient_boosting/shortener.hpp"
@@ -16,22 +16,13 @@ namespace {
 // Largest leaf value: sums over all rounds and their squares stay finite at any learning rate.
 constexpr double kMaxValue = 1e90;
 
-template <class T>
-std::vector<T> values_of(const T* of, const std::vector<int32_t>& rows) {
-  std::vector<T> values;
-  if (!of) return values;
-  values.reserve(rows.size());
-  for (const int32_t row : rows) values.push_back(of[row]);
-  return values;
-}
-
 // Numbers of some rows of a table with `width` numbers for each row; empty if there is none.
-std::vector<double> rows_of(const double* of, size_t width, const std::vector<int32_t>& rows) {
-  std::vector<double> values;
-  if (!of) return values;
-  values.reserve(rows.size() * width);
-  for (const int32_t row : rows)
-    values.insert(values.end(), of + int64_t{row} * width, of + (int64_t{row} + 1) * width);
+template <class T>
+std::vector<T> rows_of(const T* of, size_t width, const std::vector<int32_t>& rows) {
+  if (!of) return {};
+  std::vector<T> values(rows.size() * width);
+  T* to = values.data();
+  for (const int32_t row : rows) to = std::copy_n(of + int64_t{row} * width, width, to);
   return values;
 }
 
@@ -49,9 +40,6 @@ std::vector<double> initial_raw(const std::vector<double>& constant, const doubl
   return raw;
 }
 
-// Number of rows whose gradients are computed together, so that they stay in the cache.
-int64_t rows_together(int width) { return std::max<int64_t>(1, LossFunction::kMaxRows / width); }
-
 }  // namespace
 
 Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, const Target& target,
@@ -65,42 +53,40 @@ Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, cons
       train_(columns_.rows()),
       held_out_(std::move(held_out)),
       y_(rows_of(target.y, options_.target_width(), train_)),
-      weights_(values_of(target.weights, train_)),
-      keys_(values_of(options_.subsample < 1 ? target.keys : nullptr, train_)),
+      weights_(rows_of(target.weights, 1, train_)),
+      row_weights_{weights_, target.weights != nullptr, target.whole_weights},
+      keys_(rows_of(options_.subsample < 1 ? target.keys : nullptr, 1, train_)),
       held_y_(rows_of(target.y, options_.target_width(), held_out_)),
-      held_weights_(values_of(target.weights, held_out_)),
-      whole_weights_(target.whole_weights),
-      are_weighted_(target.weights != nullptr),
+      held_weights_(rows_of(target.weights, 1, held_out_)),
       draws_by_key_(target.keys != nullptr),
       gradient_(train_.size() * options.width()),
       hessian_(gradient_.size()) {
   trees_.width = options_.width();
   // A pointer to the weights tells whether there are any, also on a shard without rows.
-  if (are_weighted_) weights_.reserve(1);
+  if (row_weights_.are_any) weights_.reserve(1);
   summed_weights_ = weights_;
-  if (are_weighted_ && !whole_weights_) {
+  if (row_weights_.are_real()) {
     const auto n = static_cast<int64_t>(weights_.size());
     const double largest = shards_.max(largest_of(weights_.data(), n, false));
     const double n_rows = shards_.sum(static_cast<double>(n));
     const int scale = rough_scale(largest, {nullptr, n_rows}, 50);
-    weight_unit_ = scale == kNoScale ? 1 : std::ldexp(1.0, -scale);
+    weight_unit_ = unit_of(scale);
     for (double& weight : summed_weights_)
       weight = scale == kNoScale ? 1 : std::max(1.0, nearest(std::ldexp(weight, scale)));
   }
-  const RowWeights row_weights{weights_, are_weighted_, whole_weights_};
   const std::vector<double> offset = rows_of(target.offset, options_.width(), train_);
   if (start)
     start_.assign(options_.width(), 0.0);
   else if (target.offset)
-    start_ = start_with_offset(options_, {y_, row_weights, shards_, offset});
+    start_ = start_with_offset(options_, {y_, row_weights_, shards_, offset});
   else
-    start_ = loss_.start(y_, row_weights, shards_);
-  loss_.set_least_large(target.offset ? differences(y_, offset) : y_, row_weights, shards_);
+    start_ = loss_.start(y_, row_weights_, shards_);
+  loss_.set_least_large(target.offset ? differences(y_, offset) : y_, row_weights_, shards_);
   if (positions_.are_any()) trees_.first_slope.push_back(0);
   options_.split_l2 = options_.l2;
   if (!options_.newton_splits)
     weights_of_splits_ =
-        are_weighted_ && !whole_weights_ ? weights_ : std::vector<double>(train_.size(), 1.0);
+        row_weights_.are_real() ? weights_ : std::vector<double>(train_.size(), 1.0);
   if (options_.loss == Loss::kPoisson || options_.loss == Loss::kTweedie) {
     const double unit = curvature_unit();
     options_.l2 *= unit;
@@ -113,8 +99,7 @@ Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, cons
   raw_ = initial_raw(start_, start, offset, train_);
   held_raw_ =
       initial_raw(start_, start, rows_of(target.offset, options_.width(), held_out_), held_out_);
-  grower_ =
-      make_grower(columns_, options_, target.weights && !whole_weights_, target.weights != nullptr);
+  grower_ = make_grower(columns_, options_, row_weights_.are_real(), row_weights_.are_any);
 }
 
 void Booster::set_rounding_keys(Interrupt& interrupt) {
@@ -122,10 +107,8 @@ void Booster::set_rounding_keys(Interrupt& interrupt) {
   std::vector<uint64_t> hashes(train_.size());
   const int target_width = options_.target_width();
   for (size_t at = 0; at < y_.size(); ++at) {
-    uint64_t bits;
-    std::memcpy(&bits, &y_[at], sizeof bits);
     uint64_t& hash = hashes[at / target_width];
-    hash = Random(hash ^ bits).next();
+    hash = Random(hash ^ bit_cast<uint64_t>(y_[at])).next();
   }
   for (int c = 0; c < columns_.count(); ++c) {
     interrupt.poll(4 * columns_.n_rows());
@@ -142,10 +125,9 @@ void Booster::set_rounding_keys(Interrupt& interrupt) {
 double Booster::curvature_unit() const {
   double sum = 0;
   const int width = options_.target_width();
-  const RowWeights row_weights{weights_, are_weighted_, whole_weights_};
   for (int k = 0; k < width; ++k) {
-    const double mean = width == 1 ? exact_mean(y_, row_weights, shards_)
-                                   : exact_mean(column_of(y_, k, width), row_weights, shards_);
+    const double mean = width == 1 ? exact_mean(y_, row_weights_, shards_)
+                                   : exact_mean(column_of(y_, k, width), row_weights_, shards_);
     if (!(mean > 0))
       sum += 1;
     else if (options_.loss == Loss::kPoisson)
@@ -160,7 +142,7 @@ void Booster::take_gradients(const double* gradient, const double* hessian) {
   for (size_t at = 0; at < gradient_.size(); ++at) gradient_[at] = -gradient[at];
   std::copy_n(hessian, hessian_.size(), hessian_.begin());
   // Rows of a whole weight k count k times. Their derivatives are those of one copy.
-  if (whole_weights_ && !weights_.empty()) {
+  if (row_weights_.are_any && row_weights_.are_whole) {
     const int width = trees_.width;
     for (size_t at = 0; at < gradient_.size(); ++at) {
       gradient_[at] /= weights_[at / width];
@@ -177,13 +159,12 @@ bool Booster::grow(const uint64_t* seeds, const double* rates, int64_t n_seeds, 
                    double tol, Team& team, Interrupt& interrupt) {
   const auto n = static_cast<int64_t>(train_.size());
   const int width = trees_.width;
-  const double* whole = whole_weights_ && are_weighted_ ? weights_.data() : nullptr;
+  const double* whole = row_weights_.are_any && row_weights_.are_whole ? weights_.data() : nullptr;
   double total = static_cast<double>(n);
   if (whole) total = 0;
   for (int64_t i = 0; whole && i < n; ++i) total += whole[i];
   total = shards_.sum(total);
-  const RowWeights row_weights{weights_, are_weighted_, whole_weights_};
-  loss_.prepare(raw_, y_, row_weights, shards_);
+  loss_.prepare(raw_, y_, row_weights_, shards_);
   if (losses_.empty() && train_losses_.empty()) note_loss(team);
   for (int64_t round = 0; round < n_seeds; ++round) {
     if (patience > 0 && trees_.n_trees() - best_round_ >= patience) break;
@@ -203,17 +184,17 @@ bool Booster::grow(const uint64_t* seeds, const double* rates, int64_t n_seeds, 
                               shards_,
                               options_.newton_splits ? nullptr : &weights_of_splits_,
                               rounds_at_random_ ? &rounding_keys_ : nullptr};
-    const GrownTree& grown = grower_->grow(gradients, random, team, interrupt);
+    const Grown& tree = grower_->grow(gradients, random, team, interrupt);
     const LeafSums sums =
-        LeafAdder(gradients, summed_weights_, grown.tree, options_.uses_simd()).sums(team);
-    const LeafValues values = leaf_values(grown, sums, gradients, team);
-    add_to_raw(grown.tree, values, team);
+        LeafAdder(gradients, summed_weights_, tree, options_.uses_simd()).sums(team);
+    const LeafValues values = leaf_values(tree, sums, gradients, team);
+    add_to_raw(tree, values, team);
     are_gradients_set_ = false;
-    add_to_held_out(grown.tree, values);
+    add_to_held_out(tree, values);
     std::vector<double> weights = sums.weights;
     for (double& weight : weights) weight *= weight_unit_;
-    trees_.add(columns_, grown, options_.symmetric, values, std::move(weights));
-    loss_.prepare(raw_, y_, row_weights, shards_);
+    trees_.add(columns_, tree, options_.symmetric, values, std::move(weights));
+    loss_.prepare(raw_, y_, row_weights_, shards_);
     const double before = losses_.empty() ? 0 : losses_[best_round_];
     note_loss(team);
     if (!losses_.empty() && losses_.back() < before - tol) {
@@ -227,13 +208,13 @@ bool Booster::grow(const uint64_t* seeds, const double* rates, int64_t n_seeds, 
 
 void Booster::set_gradients(Team& team) {
   const int width = trees_.width, target_width = options_.target_width();
-  const bool weighs = !whole_weights_ && !weights_.empty();
+  const bool weighs = row_weights_.are_real();
   largest_gradient_ = largest_hessian_ = 0;
   are_gradients_set_ = true;
   if (watches_training_) row_losses_.resize(std::max(row_losses_.size(), train_.size()));
   std::mutex merging;
   team.ranges(static_cast<int64_t>(train_.size()), kFewRows, [&](int64_t first, int64_t last) {
-    const int64_t together = rows_together(width);
+    const int64_t together = loss_.rows_together();
     double largest_gradient = 0, largest_hessian = 0;
     for (int64_t row = first; row < last; row += together) {
       const int64_t n = std::min(together, last - row);
@@ -298,17 +279,16 @@ void Booster::note_loss(Team& team) {
   losses_.push_back(held_out_loss(team));
 }
 
-// Weighted mean, added up in the order of the rows for any number of threads and shards. All rows
-// of a copy of the table come before those of the next copy.
-double Booster::mean_of(const std::vector<double>& losses, const std::vector<double>& weights,
-                        int64_t n, int64_t n_copies) const {
+// Weighted mean of `row_losses_`, added up in the order of the rows for any number of threads and
+// shards. All rows of a copy of the table come before those of the next copy.
+double Booster::mean_loss(const std::vector<double>& weights, int64_t n, int64_t n_copies) const {
   double sums[2] = {0, 0};
   for (int64_t copy = 0; copy < n_copies; ++copy) {
     shards_.in_row_order(sums, 2, [&](double* to) {
       double sum = to[0], total = to[1];
       for (int64_t i = copy * n / n_copies; i < (copy + 1) * n / n_copies; ++i) {
         const double weight = weights.empty() ? 1 : weights[i];
-        sum += weight * losses[i];
+        sum += weight * row_losses_[i];
         total += weight;
       }
       to[0] = sum;
@@ -321,20 +301,20 @@ double Booster::mean_of(const std::vector<double>& losses, const std::vector<dou
 void Booster::note_training_loss() {
   if (!std::exchange(is_training_loss_due_, false)) return;
   const auto n = static_cast<int64_t>(train_.size());
-  train_losses_.push_back(mean_of(row_losses_, weights_, n, options_.n_copies));
+  train_losses_.push_back(mean_loss(weights_, n, options_.n_copies));
 }
 
 double Booster::held_out_loss(Team& team) {
   const auto n = static_cast<int64_t>(held_out_.size());
   row_losses_.resize(std::max(row_losses_.size(), held_out_.size()));
   team.ranges(n, kFewRows, [&](int64_t first, int64_t last) {
-    const int64_t width = trees_.width, together = rows_together(trees_.width);
+    const int64_t width = trees_.width, together = loss_.rows_together();
     const int64_t target_width = options_.target_width();
     for (int64_t row = first; row < last; row += together)
       loss_.losses(held_raw_.data() + row * width, held_y_.data() + row * target_width,
                    std::min(together, last - row), row_losses_.data() + row);
   });
-  return mean_of(row_losses_, held_weights_, n, 1);
+  return mean_loss(held_weights_, n, 1);
 }
 
 void Booster::draw_rows(Random& random, Team& team) {
@@ -365,38 +345,37 @@ void Booster::draw_rows(Random& random, Team& team) {
   });
 }
 
-LeafValues Booster::leaf_values(const GrownTree& grown, const LeafSums& sums,
-                                const Gradients& gradients, Team& team) const {
+LeafValues Booster::leaf_values(const Grown& tree, const LeafSums& sums, const Gradients& gradients,
+                                Team& team) const {
   const int width = trees_.width;
-  LeafValues values{width, constant_values(grown, sums), {}, {}, {}, {}};
-  std::vector<StepOfLeaf> steps(grown.tree.n_leaves());
+  LeafValues values{width, constant_values(tree, sums), {}, {}, {}, {}};
+  std::vector<StepOfLeaf> steps(tree.n_leaves());
   for (size_t at = 0; at < values.constants.size(); ++at)
     steps[at / width].add(sums.gradients[at] * sums.gradient_unit,
                           sums.hessians[at] * sums.hessian_unit, values.constants[at]);
   if (positions_.are_any()) {
     const std::vector<double> constants = values.constants;
     const LinearSteps linear =
-        SlopeFitter(gradients, grown.tree, columns_, positions_, options_.slope_l2,
-                    options_.uses_simd())
+        SlopeFitter(gradients, tree, columns_, positions_, options_.slope_l2, options_.uses_simd())
             .add_slopes(values, step_rate(options_.loss, options_.learning_rate), team);
     for (size_t at = 0; at < constants.size(); ++at)
       steps[at / width].add_linear(constants[at], linear.descent[at], linear.curvature[at],
                                    linear.reach[at]);
   }
-  shorten(grown.tree, steps, gradients.times, values, team);
+  shorten(tree, steps, gradients.times, values, team);
   return values;
 }
 
-std::vector<double> Booster::constant_values(const GrownTree& grown, const LeafSums& sums) const {
+std::vector<double> Booster::constant_values(const Grown& tree, const LeafSums& sums) const {
   const int width = trees_.width;
   const double rate = step_rate(options_.loss, options_.learning_rate);
   std::vector<double> values =
-      options_.quantile_leaves() ? quantile_values(grown.tree) : newton_values(sums);
+      options_.quantile_leaves() ? quantile_values(tree) : newton_values(sums);
   for (size_t at = 0; at < values.size(); ++at) {
-    const Limits& limits = grown.tree.limits[at / width];
+    const Bounds& limits = tree.limits[at / width];
     double value = values[at];
     if (!options_.monotonic.empty() && !options_.quantile_leaves())
-      value = Limits{limits.least * grown.value_unit, limits.most * grown.value_unit}.clip(value);
+      value = Bounds{limits.lower * tree.value_unit, limits.upper * tree.value_unit}.clip(value);
     values[at] = std::clamp(rate * value, -kMaxValue, kMaxValue);
   }
   return values;
@@ -428,7 +407,7 @@ void Booster::shorten(const Grown& tree, const std::vector<StepOfLeaf>& steps,
   double first_factor = 0.5;
   const double rate = step_rate(options_.loss, options_.learning_rate);
   while (rate * first_factor > 2) first_factor /= 2;
-  const double* real_weights = whole_weights_ || weights_.empty() ? nullptr : weights_.data();
+  const double* real_weights = row_weights_.are_real() ? weights_.data() : nullptr;
   const TrainingRows rows{raw_,   y_,     options_.target_width(), times, real_weights, is_drawn_,
                           train_, shards_};
   Shortener(loss_, rows, tree, std::move(may_rise), is_constrained)
@@ -443,17 +422,13 @@ std::vector<double> Booster::quantile_values(const Grown& tree) const {
     const auto leaf_of = [&](int64_t i) {
       return is_drawn_.empty() || is_drawn_[i] ? int{tree.leaf_of[i]} : -1;
     };
-    return quantiles_of_shards(rest, leaf_of, tree.n_leaves(), weights_, are_weighted_, share,
-                               shards_);
+    return quantiles_of_shards(rest, leaf_of, tree.n_leaves(), weights_, row_weights_.are_any,
+                               share, shards_);
   }
   QuantileLeaves leaves(tree, share);
   for (size_t i = 0; i < train_.size(); ++i) {
     if (!is_drawn_.empty() && !is_drawn_[i]) continue;
-    const double rest = y_[i] - raw_[i];
-    if (weights_.empty())
-      leaves.add(tree.leaf_of[i], rest);
-    else
-      leaves.add(tree.leaf_of[i], rest, weights_[i]);
+    leaves.add(tree.leaf_of[i], y_[i] - raw_[i], row_weights_.are_any ? &weights_[i] : nullptr);
   }
   if (options_.monotonic.empty()) return leaves.values();
   return leaves.ordered_values(

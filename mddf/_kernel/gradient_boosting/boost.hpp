@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gradient_boosting/columns.hpp"
+#include "gradient_boosting/fixed_point.hpp"
 #include "gradient_boosting/grower.hpp"
 #include "gradient_boosting/leaf_sums.hpp"
 #include "gradient_boosting/linear_leaves.hpp"
@@ -72,9 +73,9 @@ class Booster {
   void set_gradients(Team& team);
   void add_to_raw(const Grown& tree, const LeafValues& values, Team& team);
   void add_linear_to_raw(const Grown& tree, const LeafValues& values, Team& team);
-  std::vector<double> constant_values(const GrownTree& grown, const LeafSums& sums) const;
+  std::vector<double> constant_values(const Grown& tree, const LeafSums& sums) const;
   // Values of the leaves, shortened where they would increase the loss.
-  LeafValues leaf_values(const GrownTree& grown, const LeafSums& sums, const Gradients& gradients,
+  LeafValues leaf_values(const Grown& tree, const LeafSums& sums, const Gradients& gradients,
                          Team& team) const;
   std::vector<double> newton_values(const LeafSums& sums) const;
   // Halves the values of leaves that would increase the loss of the rows that were drawn.
@@ -85,8 +86,7 @@ class Booster {
   double held_out_loss(Team& team);
   void note_loss(Team& team);
   void note_training_loss();
-  double mean_of(const std::vector<double>& losses, const std::vector<double>& weights, int64_t n,
-                 int64_t n_copies) const;
+  double mean_loss(const std::vector<double>& weights, int64_t n, int64_t n_copies) const;
 
   Options options_;
   Shards shards_;
@@ -96,9 +96,10 @@ class Booster {
   const std::vector<int32_t>& train_;
   std::vector<int32_t> held_out_;
   std::vector<double> y_, weights_;
+  const RowWeights row_weights_;
   std::vector<uint64_t> keys_;
   std::vector<double> held_y_, held_weights_;
-  bool whole_weights_, are_weighted_, draws_by_key_;  // the same for all shards
+  bool draws_by_key_;  // the same for all shards
   std::vector<double>
       summed_weights_;  // weights as multiples of `weight_unit_`; empty if all are 1
   double weight_unit_ = 1;

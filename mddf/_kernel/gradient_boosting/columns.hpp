@@ -135,17 +135,14 @@ class Columns {
 
 // The best split by a column.
 struct ColumnSplit {
-  int place = -1;
+  int place = -1;  // position of the last bin that goes left; -1 if only missing values do
   bool missing_left = false;
   double score = 0;  // 0: there is none
 };
 
 // A split: a column and the codes that go right.
-struct Split {
+struct Split : ColumnSplit {
   int column = -1;  // position in `Columns`; -1 for no split
-  int place = -1;   // position of the last bin that goes left; -1 if only missing values do
-  bool missing_left = false;
-  double score = 0;
   std::array<uint8_t, 256> right{};
 
   bool is_valid() const { return column >= 0; }

@@ -27,6 +27,10 @@ struct Multiplicity {
 
 constexpr int kNoScale = INT32_MIN;  // scale of numbers that are all (nearly) 0
 
+// Factor by which numbers of a scale are multiplied before they are rounded, and their unit.
+inline double factor_of(int scale) { return scale == kNoScale ? 0 : std::ldexp(1.0, scale); }
+inline double unit_of(int scale) { return scale == kNoScale ? 1 : std::ldexp(1.0, -scale); }
+
 // The largest absolute value of n numbers.
 inline double largest_of(const double* values, int64_t n, bool use_simd) {
   double largest = 0;
@@ -109,20 +113,13 @@ class SizeOf {
   double unit_ = 0;
 };
 
-// A scale for the numbers of the rows of all shards, whose multiplicities have the sum
-// `times.total`.
-inline int scale_for(const double* values, int64_t n_rows, const Multiplicity& times, int bits,
-                     const Shards& shards) {
-  const SizeOf size(shards.max(largest_of(values, n_rows, false)));
-  std::vector<double> sums = size.sums(values, 0, n_rows, 1, times, false);
-  shards.sum(sums);
-  return size.scale(sums, times, bits);
-}
-
-// Weights of the rows. A shard without rows has none, even if the rows of other shards do.
+// Weights of the rows. A shard without rows has none, even if the rows of other shards do. Whether
+// there are any, and whether they are whole numbers, is the same for all shards.
 struct RowWeights {
   const std::vector<double>& of;  // of this shard
   bool are_any, are_whole;
+
+  bool are_real() const { return are_any && !are_whole; }
 };
 
 // Weighted mean over the rows of all shards, with the same bits for every order of the rows. A
@@ -131,7 +128,10 @@ inline double exact_mean(const std::vector<double>& values, const RowWeights& we
                          const Shards& shards) {
   const auto n = static_cast<int64_t>(values.size());
   const auto sum = [n, &shards](const std::vector<double>& of, const Multiplicity& times) {
-    const int scale = scale_for(of.data(), n, times, 50, shards);
+    const SizeOf size(shards.max(largest_of(of.data(), n, false)));
+    std::vector<double> sizes = size.sums(of.data(), 0, n, 1, times, false);
+    shards.sum(sizes);
+    const int scale = size.scale(sizes, times, 50);
     if (scale == kNoScale) return 0.0;
     double total = 0;
     for (int64_t i = 0; i < n; ++i) total += times[i] * nearest(std::ldexp(of[i], scale));

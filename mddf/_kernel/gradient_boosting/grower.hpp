@@ -10,18 +10,12 @@
 
 namespace mddf::gradient {
 
-// A tree, and the units of its scores and values.
-struct GrownTree {
-  Grown tree;
-  double score_unit = 0, value_unit = 0;
-};
-
 class Grower {
  public:
   virtual ~Grower() = default;
   // The result is valid until the next call.
-  virtual const GrownTree& grow(const Gradients& of, Random& random, Team& team,
-                                Interrupt& interrupt) = 0;
+  virtual const Grown& grow(const Gradients& of, Random& random, Team& team,
+                            Interrupt& interrupt) = 0;
 };
 
 // Makes a grower with the narrowest sums that hold all outputs. If hessians are not 1 for each

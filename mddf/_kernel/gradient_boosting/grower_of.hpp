@@ -30,15 +30,15 @@ class GrowerOf : public Grower {
                        : std::make_unique<LeafWiseGrower<kWidth, kHasCount, kOutputs>>(columns,
                                                                                        options)) {}
 
-  const GrownTree& grow(const Gradients& of, Random& random, Team& team,
-                        Interrupt& interrupt) override {
+  const Grown& grow(const Gradients& of, Random& random, Team& team,
+                    Interrupt& interrupt) override {
     rounded_.set(of, random, team);
     const int lane = kWidth > 2 ? static_cast<int>(random.below(rounded_.lanes(of.width))) : 0;
     if (!rounded_.any()) {
       grown_ = {};
-      grown_.tree.leaf_of.assign(rounded_.rows().size(), 0);
-      grown_.tree.leaf_of_path.assign(1, 0);
-      grown_.tree.limits.resize(1);
+      grown_.leaf_of.assign(rounded_.rows().size(), 0);
+      grown_.leaf_of_path.assign(1, 0);
+      grown_.limits.resize(1);
       return grown_;
     }
     const double smoothing =
@@ -51,9 +51,9 @@ class GrowerOf : public Grower {
                                                    smoothing,
                                                    lane};
     if (symmetric_)
-      symmetric_->grow(round, random, team, interrupt, grown_.tree);
+      symmetric_->grow(round, random, team, interrupt, grown_);
     else
-      leaf_wise_->grow(round, random, team, interrupt, grown_.tree);
+      leaf_wise_->grow(round, random, team, interrupt, grown_);
     const int scale = rounded_.scale(), hessian_scale = rounded_.hessian_scale();
     grown_.value_unit = std::ldexp(1.0, hessian_scale - scale);
     grown_.score_unit = std::ldexp(1.0, hessian_scale - 2 * scale);
@@ -87,7 +87,7 @@ class GrowerOf : public Grower {
   Rounded<kWidth, kHasCount, kOutputs> rounded_;
   std::unique_ptr<SymmetricGrower<kWidth, kHasCount, kOutputs>> symmetric_;
   std::unique_ptr<LeafWiseGrower<kWidth, kHasCount, kOutputs>> leaf_wise_;
-  GrownTree grown_;
+  Grown grown_;
 };
 
 template <int kWidth, int kOutputs>

@@ -47,7 +47,7 @@ class LeafAdder {
                   for (size_t at = 0; at < all.size(); ++at) all[at] += part[at];
                 });
     of_.shards.sum(all);
-    LeafSums leaf_sums{{}, {}, {}, unit(gradient_scale_), unit(hessian_scale_)};
+    LeafSums leaf_sums{{}, {}, {}, unit_of(gradient_scale_), unit_of(hessian_scale_)};
     for (int leaf = 0; leaf < n_leaves; ++leaf) {
       const double* of_leaf = all.data() + leaf * n_numbers();
       leaf_sums.gradients.insert(leaf_sums.gradients.end(), of_leaf, of_leaf + width);
@@ -61,8 +61,6 @@ class LeafAdder {
   static constexpr int kBits = 50;
   static constexpr int64_t kBlock = 256;  // rows of a block, which stays in the cache; not tuned
 
-  static double unit(int scale) { return scale == kNoScale ? 1 : std::ldexp(1.0, -scale); }
-  static double factor(int scale) { return scale == kNoScale ? 0 : std::ldexp(1.0, scale); }
   // Length of the sums of a leaf, rounded up to four, the length of vectors.
   int n_numbers() const { return (2 * of_.width + 4) / 4 * 4; }
 
@@ -74,8 +72,8 @@ class LeafAdder {
   }
 
   void add_numbers(int64_t first, int64_t last, double* to) const {
-    const double gradient_factor = factor(gradient_scale_);
-    const double hessian_factor = factor(hessian_scale_);
+    const double gradient_factor = factor_of(gradient_scale_);
+    const double hessian_factor = factor_of(hessian_scale_);
     simd::with_vectors(use_simd_, [=]() MDDF_INLINED {
       double rows[kBlock][4], counts[kBlock];
       for (int64_t begin = first; begin < last; begin += kBlock) {
@@ -99,8 +97,8 @@ class LeafAdder {
 
   void add_vectors(int64_t first, int64_t last, double* to) const {
     const int width = of_.width, n_numbers = this->n_numbers();
-    const double gradient_factor = factor(gradient_scale_);
-    const double hessian_factor = factor(hessian_scale_);
+    const double gradient_factor = factor_of(gradient_scale_);
+    const double hessian_factor = factor_of(hessian_scale_);
     simd::with_vectors(use_simd_, [=]() MDDF_INLINED {
       double counts[kBlock];
       for (int64_t begin = first; begin < last; begin += kBlock) {

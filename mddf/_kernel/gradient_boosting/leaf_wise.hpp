@@ -176,11 +176,7 @@ class LeafWiseGrower {
     Node& node = nodes_[search.node];
     for (size_t i = 0; i < search.columns.size(); ++i)
       if (search.best[i].score > node.split.score)
-        node.split = {search.columns[i],
-                      search.best[i].place,
-                      search.best[i].missing_left,
-                      search.best[i].score,
-                      {}};
+        node.split = {search.best[i], search.columns[i], {}};
     if (!node.split.is_valid()) return;
     // The histogram of the node may be dropped later.
     set_codes(round, search.node);
@@ -283,9 +279,8 @@ class LeafWiseGrower {
     };
     const int64_t at = divided(node.first, node.last);
     const int64_t other_at = divided(node.first_other, node.last_other);
-    Limits at_left, at_right;
-    divide_limits(round.scorer, left, right, draws_.sign(split.column), node.leaf.limits, at_left,
-                  at_right);
+    const auto [at_left, at_right] =
+        divided_limits(round.scorer, left, right, draws_.sign(split.column), node.leaf.limits);
     draws_.keep_groups(split.column, node.groups);
     Node child;
     child.depth = node.depth + 1;

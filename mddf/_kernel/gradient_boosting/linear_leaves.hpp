@@ -192,9 +192,6 @@ class SlopeFitter {
     double descent, curvature, reach;
   };
 
-  static double unit(int scale) { return scale == kNoScale ? 1 : std::ldexp(1.0, -scale); }
-  static double factor(int scale) { return scale == kNoScale ? 0 : std::ldexp(1.0, scale); }
-
   // For each leaf and output: a matrix of sums of hessians times two entries of rows, then sums of
   // gradients times an entry.
   size_t n_sums() const { return static_cast<size_t>(side_) * (side_ + 1); }
@@ -218,8 +215,8 @@ class SlopeFitter {
 
   template <int kLength>
   MDDF_INLINE void add_rows(int64_t first, int64_t last, double* to) const {
-    const double gradient_factor = factor(gradient_scale_);
-    const double hessian_factor = factor(hessian_scale_);
+    const double gradient_factor = factor_of(gradient_scale_);
+    const double hessian_factor = factor_of(hessian_scale_);
     const int width = of_.width;
     for (int64_t i = first; i < last; ++i) {
       double count = of_.is_drawn.empty() ? 1 : of_.is_drawn[i];
@@ -258,8 +255,8 @@ class SlopeFitter {
     const double total = sums[0];
     if (n == 0 || !(total > 0)) return solved;
     const double step = std::ldexp(1.0, -kPositionBits);
-    const double hessian_unit = unit(hessian_scale_) * step * step;
-    const double gradient_unit = unit(gradient_scale_) * step;
+    const double hessian_unit = unit_of(hessian_scale_) * step * step;
+    const double gradient_unit = unit_of(gradient_scale_) * step;
     double matrix[kMostSlopes][kMostSlopes], factor[kMostSlopes][kMostSlopes];
     double right[kMostSlopes], slope[kMostSlopes];
     for (int a = 0; a < n; ++a) {

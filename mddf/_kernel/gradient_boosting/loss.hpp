@@ -72,7 +72,6 @@ class LossFunction {
   // nearly so.
   std::vector<double> start(const std::vector<double>& y, const RowWeights& weights,
                             const Shards& shards) const {
-    const auto share = bounded_share;
     if (options_.target_width() > 1) {
       std::vector<double> of_outputs(width_);
       for (int k = 0; k < width_; ++k)
@@ -86,7 +85,7 @@ class LossFunction {
         return std::vector<double>(width_);
       case Loss::kLogistic:
       case Loss::kExponential: {
-        const double p = share(exact_mean(y, weights, shards));
+        const double p = bounded_share(exact_mean(y, weights, shards));
         return {logarithm(p / (1 - p)) * (options_.loss == Loss::kLogistic ? 1 : 0.5)};
       }
       case Loss::kSoftmax:
@@ -95,7 +94,7 @@ class LossFunction {
     std::vector<double> scores(width_), is_class(y.size());
     for (int k = 0; k < width_; ++k) {
       for (size_t i = 0; i < y.size(); ++i) is_class[i] = y[i] == k;
-      scores[k] = logarithm(share(exact_mean(is_class, weights, shards)));
+      scores[k] = logarithm(bounded_share(exact_mean(is_class, weights, shards)));
     }
     return scores;
   }
@@ -123,6 +122,7 @@ class LossFunction {
 
   // Largest number of rows of a call, so that their temporary arrays stay in the cache. Not tuned.
   static constexpr int64_t kMaxRows = 1024;
+  int64_t rows_together() const { return std::max<int64_t>(1, kMaxRows / width_); }
 
   // Computes the negative gradients and the hessians of n rows, `width` of each for a row, and the
   // losses unless `losses` is null. Losses omit terms that do not depend on the prediction. If

@@ -144,6 +144,24 @@ void each_leaf(const TreeArrays& trees, int64_t first, int64_t last, const uint8
   }
 }
 
+// Adds the values of linear leaves of n rows to `out`, with the additions of `LeafValues::at`.
+void add_linear(const TreeArrays& trees, int64_t tree, const uint8_t* rows, int64_t n,
+                int64_t n_columns, const int32_t* leaves, double* out) {
+  const int width = trees.width;
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t leaf = trees.first_leaf[tree] + leaves[i];
+    const uint8_t* codes = rows + i * n_columns;
+    for (int k = 0; k < width; ++k) {
+      double value = trees.values[leaf * width + k];
+      for (int64_t s = trees.first_slope[leaf]; s < trees.first_slope[leaf + 1]; ++s) {
+        const int64_t column = trees.slope_column[s];
+        value += trees.slopes[s * width + k] * trees.positions[256 * column + codes[column]];
+      }
+      out[i * width + k] += value;
+    }
+  }
+}
+
 }  // namespace
 
 LeafBits::LeafBits(const TreeArrays& trees, int64_t n_trees)
@@ -175,39 +193,15 @@ LeafBits::LeafBits(const TreeArrays& trees, int64_t n_trees)
   }
 }
 
-namespace {
-
-// Adds the values of linear leaves, with the additions of `LeafValues::at`.
-void add_linear(const TreeArrays& trees, int64_t first, int64_t last, const uint8_t* codes,
-                int64_t n_rows, int64_t n_columns, double* out, Interrupt& interrupt) {
+void add_raw(const TreeArrays& trees, int64_t first, int64_t last, const uint8_t* codes,
+             int64_t n_rows, int64_t n_columns, double* out, Interrupt& interrupt) {
   const int width = trees.width;
   each_leaf(trees, first, last, codes, n_rows, n_columns, interrupt,
             [&](int64_t row, int64_t n, int64_t tree, const int32_t* leaves) {
-              for (int64_t i = 0; i < n; ++i) {
-                const int64_t leaf = trees.first_leaf[tree] + leaves[i];
-                const uint8_t* of_row = codes + (row + i) * n_columns;
-                double* to = out + (row + i) * width;
-                for (int k = 0; k < width; ++k) {
-                  double value = trees.values[leaf * width + k];
-                  for (int64_t s = trees.first_slope[leaf]; s < trees.first_slope[leaf + 1]; ++s) {
-                    const int64_t column = trees.slope_column[s];
-                    value += trees.slopes[s * width + k] *
-                             trees.positions[256 * column + of_row[column]];
-                  }
-                  to[k] += value;
-                }
-              }
-            });
-}
-
-// Adds the values of constant leaves.
-void add_constants(const TreeArrays& trees, int64_t first, int64_t last, const uint8_t* codes,
-                   int64_t n_rows, int64_t n_columns, double* out, Interrupt& interrupt) {
-  const int width = trees.width;
-  each_leaf(trees, first, last, codes, n_rows, n_columns, interrupt,
-            [&](int64_t row, int64_t n, int64_t tree, const int32_t* leaves) {
-              const double* values = trees.values + trees.first_leaf[tree] * width;
               double* to = out + row * width;
+              if (trees.first_slope)
+                return add_linear(trees, tree, codes + row * n_columns, n, n_columns, leaves, to);
+              const double* values = trees.values + trees.first_leaf[tree] * width;
               if (width == 1) {
                 for (int64_t i = 0; i < n; ++i) to[i] += values[leaves[i]];
                 return;
@@ -218,14 +212,6 @@ void add_constants(const TreeArrays& trees, int64_t first, int64_t last, const u
                     to[i * width + k] += values[leaves[i] * width + k];
               });
             });
-}
-
-}  // namespace
-
-void add_raw(const TreeArrays& trees, int64_t first, int64_t last, const uint8_t* codes,
-             int64_t n_rows, int64_t n_columns, double* out, Interrupt& interrupt) {
-  const auto add = trees.first_slope ? add_linear : add_constants;
-  add(trees, first, last, codes, n_rows, n_columns, out, interrupt);
 }
 
 void find_leaves(const TreeArrays& trees, int64_t n_trees, const uint8_t* codes, int64_t n_rows,

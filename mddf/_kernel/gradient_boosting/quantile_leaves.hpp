@@ -16,13 +16,13 @@ namespace mddf::gradient {
 
 class QuantileLeaves {
  public:
-  explicit QuantileLeaves(const Grown& tree, double share)
+  QuantileLeaves(const Grown& tree, double share)
       : tree_(tree), share_(share), residuals_(tree.n_leaves()), weights_(tree.n_leaves()) {}
 
-  void add(int leaf, double residual) { residuals_[leaf].push_back(residual); }
-  void add(int leaf, double residual, double weight) {
+  // `weight` is null if no row has one.
+  void add(int leaf, double residual, const double* weight) {
     residuals_[leaf].push_back(residual);
-    weights_[leaf].push_back(weight);
+    if (weight) weights_[leaf].push_back(*weight);
   }
 
   std::vector<double> values() const {
@@ -36,7 +36,7 @@ class QuantileLeaves {
   template <class Sign>
   std::vector<double> ordered_values(Sign sign_of) const {
     std::vector<double> ordered = values();
-    std::vector<std::pair<Part, Limits>> open{{whole(), {}}};
+    std::vector<std::pair<Part, Bounds>> open{{whole(), {}}};
     while (!open.empty()) {
       const auto [part, limits] = open.back();
       open.pop_back();
@@ -44,14 +44,11 @@ class QuantileLeaves {
         ordered[part.leaf] = limits.clip(ordered[part.leaf]);
         continue;
       }
-      Limits at_left = limits, at_right = limits;
       const int sign = sign_of(tree_.splits[part.split].column);
       const Part left = child(part, false), right = child(part, true);
-      if (sign != 0) {
-        const double middle = (limits.clip(quantile(left)) + limits.clip(quantile(right))) / 2;
-        (sign > 0 ? at_left.most : at_left.least) = middle;
-        (sign > 0 ? at_right.least : at_right.most) = middle;
-      }
+      double middle = 0;  // not needed without a constraint
+      if (sign != 0) middle = (limits.clip(quantile(left)) + limits.clip(quantile(right))) / 2;
+      const auto [at_left, at_right] = limits.divided(sign, middle);
       open.push_back({left, at_left});
       open.push_back({right, at_right});
     }

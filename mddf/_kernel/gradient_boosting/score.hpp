@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "common/bounds.hpp"
 #include "common/simd.hpp"
 
 namespace mddf::gradient {
@@ -32,18 +33,12 @@ struct alignas(kWidth * sizeof(int32_t)) Sums {
   }
 };
 
-// Limits of the value of a leaf by monotonic constraints, in units of gradient over hessian.
-struct Limits {
-  double least = -HUGE_VAL, most = HUGE_VAL;
-  double clip(double value) const { return value < least ? least : value > most ? most : value; }
-};
-
 // A leaf while its splits are searched.
 template <int kWidth>
 struct Leaf {
   Sums<kWidth> sum;
   double before;  // its score without a split
-  Limits limits;
+  Bounds limits;  // of its value by monotonic constraints, in units of gradient over hessian
 };
 
 // Conversion of sums to scores in one round.
@@ -106,7 +101,7 @@ struct Scorer {
     return rounded((score_at(left, at_left) + score_at(right, at_right)) - before);
   }
   // Whether a leaf may be split.
-  bool splits(const Sum& left, const Sum& all, const Limits& limits, int sign) const {
+  bool splits(const Sum& left, const Sum& all, const Bounds& limits, int sign) const {
     if (!allowed(left, all)) return false;
     if (!monotonic) return true;
     return sign * (limits.clip(value(all.without(left))) - limits.clip(value(left))) >= 0;

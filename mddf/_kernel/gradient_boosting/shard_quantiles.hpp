@@ -4,25 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
+#include "common/bits.hpp"
 #include "gradient_boosting/exchange.hpp"
 
 namespace mddf::gradient {
-
-// An integer for each double, in the same order.
-inline uint64_t ordered_key(double value) {
-  uint64_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits >> 63 ? ~bits : bits | uint64_t{1} << 63;
-}
-inline double from_ordered_key(uint64_t key) {
-  const uint64_t bits = key >> 63 ? key & ~(uint64_t{1} << 63) : ~key;
-  double value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
 
 // The quantiles of groups of values, as weighted_quantile finds them; 0 for an empty group. The
 // group of value i is group_of(i), or -1 if it does not count. Weights must be whole numbers, so

@@ -114,7 +114,7 @@ class Shortener {
 
   void of_rows(const LeafValues& values, int64_t first, int64_t last, double* out) const {
     const int width = values.width;
-    const int64_t together = std::max<int64_t>(1, LossFunction::kMaxRows / width);
+    const int64_t together = loss_.rows_together();
     const int target_width = rows_.target_width;
     std::vector<double> y(together * target_width), raw(together * width), moved(together * width);
     std::vector<double> before(together), after(together);

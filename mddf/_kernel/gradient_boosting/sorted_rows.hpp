@@ -56,7 +56,6 @@ class SortedRows {
   Order operator[](int c) const {
     return {rows_.data() + c * n_rows_, ends_.data() + c * n_rows_, n_present_[c]};
   }
-  int64_t n_rows() const { return n_rows_; }
 
  private:
   int64_t n_rows_;

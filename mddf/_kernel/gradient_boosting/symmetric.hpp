@@ -167,8 +167,7 @@ class SymmetricGrower {
   static Split best_of(const std::vector<int>& columns, const std::vector<ColumnSplit>& by_column) {
     Split best;
     for (const int c : columns)
-      if (by_column[c].score > best.score)
-        best = {c, by_column[c].place, by_column[c].missing_left, by_column[c].score, {}};
+      if (by_column[c].score > best.score) best = {by_column[c], c, {}};
     return best;
   }
 
@@ -405,8 +404,7 @@ class SymmetricGrower {
       }
       ++number[2 * l + 1];
       const Sum right = leaf.sum.without(left);
-      Limits at_left, at_right;
-      divide_limits(round.scorer, left, right, sign, leaf.limits, at_left, at_right);
+      const auto [at_left, at_right] = divided_limits(round.scorer, left, right, sign, leaf.limits);
       divided.push_back({left, round.scorer.of_leaf(left), at_left});
       divided.push_back({right, round.scorer.of_leaf(right), at_right});
     }

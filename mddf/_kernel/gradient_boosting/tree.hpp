@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 #include <vector>
 
+#include "common/bounds.hpp"
 #include "common/random.hpp"
 #include "gradient_boosting/columns.hpp"
 #include "gradient_boosting/options.hpp"
@@ -14,7 +16,7 @@
 
 namespace mddf::gradient {
 
-// Splits of a tree, and the leaf of each row.
+// Splits of a tree, the leaf of each row, and the units of scores and values.
 //
 // A symmetric tree has a split for each level. A path goes down the levels and is numbered by a bit
 // for each level; several paths may lead to one leaf. A leaf-wise tree has two children for each
@@ -23,8 +25,9 @@ struct Grown {
   std::vector<Split> splits;
   std::vector<int32_t> left, right;
   std::vector<uint16_t> leaf_of_path;
-  std::vector<Limits> limits;     // limits of the value of each leaf
+  std::vector<Bounds> limits;     // limits of the value of each leaf
   std::vector<uint16_t> leaf_of;  // leaf of each row
+  double score_unit = 0, value_unit = 0;
 
   int n_leaves() const { return static_cast<int>(limits.size()); }
   void clear() {
@@ -163,13 +166,12 @@ class ColumnDraws {
 // Limits of the values on both sides of a split with a monotonic constraint: the middle between
 // both values is the upper limit of one side and the lower limit of the other.
 template <class Scorer, int kWidth>
-void divide_limits(const Scorer& scorer, const Sums<kWidth>& left, const Sums<kWidth>& right,
-                   int sign, const Limits& limits, Limits& at_left, Limits& at_right) {
-  at_left = at_right = limits;
-  if (sign == 0 || !scorer.monotonic) return;
+std::pair<Bounds, Bounds> divided_limits(const Scorer& scorer, const Sums<kWidth>& left,
+                                         const Sums<kWidth>& right, int sign,
+                                         const Bounds& limits) {
+  if (!scorer.monotonic) return {limits, limits};
   const double middle = (limits.clip(scorer.value(left)) + limits.clip(scorer.value(right))) / 2;
-  (sign > 0 ? at_left.most : at_left.least) = middle;
-  (sign > 0 ? at_right.least : at_right.most) = middle;
+  return limits.divided(sign, middle);
 }
 
 }  // namespace mddf::gradient

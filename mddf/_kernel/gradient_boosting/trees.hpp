@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "forest/data/bins.hpp"
-#include "gradient_boosting/grower.hpp"
 #include "gradient_boosting/linear_leaves.hpp"
+#include "gradient_boosting/tree.hpp"
 
 namespace mddf::gradient {
 
@@ -65,11 +65,9 @@ struct BoostedTrees {
   }
 
   // Appends a tree with the values and weights of its leaves.
-  void add(const Columns& columns, const GrownTree& grown, bool symmetric,
-           const LeafValues& of_leaf, std::vector<double> weight_of) {
-    const Grown& tree = grown.tree;
-    for (const Split& split : tree.splits)
-      add_split(split, columns[split.column], grown.score_unit);
+  void add(const Columns& columns, const Grown& tree, bool symmetric, const LeafValues& of_leaf,
+           std::vector<double> weight_of) {
+    for (const Split& split : tree.splits) add_split(split, columns[split.column], tree.score_unit);
     const auto add_leaf = [&](int leaf) {
       values.insert(values.end(), of_leaf.constants.begin() + leaf * width,
                     of_leaf.constants.begin() + (leaf + 1) * width);

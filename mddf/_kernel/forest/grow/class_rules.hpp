@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/bounds.hpp"
 #include "common/interrupt.hpp"
 #include "common/simd.hpp"
 #include "forest/data/bin_matrix.hpp"
@@ -20,7 +21,6 @@
 #include "forest/data/training.hpp"
 #include "forest/grow/grower.hpp"
 #include "forest/small/small_classes.hpp"
-#include "forest/split/bounds.hpp"
 #include "forest/split/class_splitter.hpp"
 #include "forest/split/column_pool.hpp"
 #include "forest/split/divided_rows.hpp"

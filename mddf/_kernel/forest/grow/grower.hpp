@@ -8,11 +8,11 @@
 #include <type_traits>
 #include <vector>
 
+#include "common/bounds.hpp"
 #include "common/frontier.hpp"
 #include "common/interrupt.hpp"
 #include "common/random.hpp"
 #include "forest/data/training.hpp"
-#include "forest/split/bounds.hpp"
 #include "forest/split/split.hpp"
 
 namespace mddf {

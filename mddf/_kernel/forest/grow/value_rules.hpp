@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "common/bounds.hpp"
 #include "common/interrupt.hpp"
 #include "common/prefetch.hpp"
 #include "common/simd.hpp"
@@ -16,7 +17,6 @@
 #include "forest/data/training.hpp"
 #include "forest/grow/grower.hpp"
 #include "forest/small/small_trees.hpp"
-#include "forest/split/bounds.hpp"
 #include "forest/split/column_pool.hpp"
 #include "forest/split/divided_rows.hpp"
 #include "forest/split/node_values.hpp"

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "common/bounds.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
-#include "forest/split/bounds.hpp"
 #include "forest/split/node_values.hpp"
 #include "forest/split/running_median.hpp"
 #include "forest/split/sort_few.hpp"

@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "common/bounds.hpp"
 #include "forest/data/bin_cells.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/data/training.hpp"
 #include "forest/split/best_threshold.hpp"
 #include "forest/split/bin_sweep.hpp"
 #include "forest/split/binned_search.hpp"
-#include "forest/split/bounds.hpp"
 #include "forest/split/category_search.hpp"
 #include "forest/split/criterion.hpp"
 #include "forest/split/few_classes_search.hpp"

@@ -20,12 +20,12 @@
 #include <vector>
 
 #include "common/bits.hpp"
+#include "common/bounds.hpp"
 #include "common/elementary.hpp"
 #include "forest/data/bin_cells.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
-#include "forest/split/bounds.hpp"
 #include "forest/split/node_values.hpp"
 #include "forest/split/split.hpp"
 #include "forest/split/threshold_sweep.hpp"

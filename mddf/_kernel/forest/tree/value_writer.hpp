@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "forest/split/bounds.hpp"
+#include "common/bounds.hpp"
 #include "forest/split/node_values.hpp"
 #include "forest/tree/tree_writer.hpp"
 #include "forest/tree/value_trees.hpp"

@@ -1,4 +1,4 @@
-// Limits of the prediction of a node, which keep predictions monotonic in columns.
+// Limits of the prediction of a node or a leaf, which keep predictions monotonic in columns.
 #pragma once
 
 #include <algorithm>
