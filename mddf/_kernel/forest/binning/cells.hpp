@@ -5,10 +5,10 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 
+#include "common/bits.hpp"
 #include "common/prefetch.hpp"
 #include "common/simd.hpp"
 #include "forest/data/cells_view.hpp"
@@ -141,9 +141,7 @@ struct SmallIntegers {
     for (int64_t i = 0; i < n; ++i) {
       const Value value = values[i] > 0 ? values[i] : 0;
       const Value near = (value < last ? value : last) + kUnits;
-      Bits bits;
-      std::memcpy(&bits, &near, sizeof bits);
-      to[i] = values[i] == values[i] ? bits & (kCount - 1) : missing;
+      to[i] = values[i] == values[i] ? bit_cast<Bits>(near) & (kCount - 1) : missing;
       n_others += Bits{near - kUnits != values[i]} & Bits{values[i] == values[i]};
     }
     return n_others == 0;
@@ -156,18 +154,18 @@ bool as_bytes(const T* cells, int64_t n, uint8_t* to, bool use_simd) {
   return simd::with_vectors(use_simd, [=]() MDDF_INLINED {
     constexpr int kBytes = 256;  // also the index of missing values
     CellValue<T> values[kBlockRows];
-    typename SmallIntegers<CellValue<T>>::Bits at[kBlockRows], find_indices = 0;
+    typename SmallIntegers<CellValue<T>>::Bits at[kBlockRows], all = 0;  // bits of all indices
     for (int64_t start = 0; start < n; start += kBlockRows) {
       const int64_t here = std::min(kBlockRows, n - start);
       read_cells(cells + start, here, values);
       if (!SmallIntegers<CellValue<T>>::find_indices(values, here, kBytes, kBytes, at))
         return false;
       for (int64_t i = 0; i < here; ++i) {
-        find_indices |= at[i];
+        all |= at[i];
         to[start + i] = static_cast<uint8_t>(at[i]);
       }
     }
-    return find_indices < kBytes;
+    return all < kBytes;
   });
 }
 
@@ -201,11 +199,8 @@ class Intervals {
   // of a float are nearly its logarithm. Halving the operands avoids overflow.
   MDDF_INLINE float logarithm(Value value) const {
     const auto from_middle = static_cast<float>((value / 2 - middle_) * scale_);
-    const float distance = 1 + std::abs(from_middle), one = 1;
-    int32_t bits, bits_of_one;
-    std::memcpy(&bits, &distance, sizeof bits);
-    std::memcpy(&bits_of_one, &one, sizeof bits_of_one);
-    return std::copysign(static_cast<float>(bits - bits_of_one), from_middle);
+    const int32_t bits = bit_cast<int32_t>(1 + std::abs(from_middle)) - bit_cast<int32_t>(1.0F);
+    return std::copysign(static_cast<float>(bits), from_middle);
   }
 
   float last_, low_, per_unit_;

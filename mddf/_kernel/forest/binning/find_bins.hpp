@@ -10,12 +10,12 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "common/bits.hpp"
 #include "common/interrupt.hpp"
 #include "common/midpoint.hpp"
 #include "common/prefetch.hpp"
@@ -28,20 +28,6 @@
 namespace mddf {
 
 namespace detail {
-
-inline uint64_t order_key(double v) {
-  if (v == 0) v = 0;  // -0.0 and 0.0 are one value
-  uint64_t bits;
-  std::memcpy(&bits, &v, sizeof bits);
-  return bits ^ (static_cast<uint64_t>(-static_cast<int64_t>(bits >> 63)) | (uint64_t{1} << 63));
-}
-
-inline double from_order_key(uint64_t key) {
-  key ^= ((key >> 63) - 1) | (uint64_t{1} << 63);
-  double v;
-  std::memcpy(&v, &key, sizeof v);
-  return v;
-}
 
 // Collects the distinct values of a column while they are few. Small integers, the most common
 // values, are counted. Other values are stored in a hash table.
@@ -65,7 +51,7 @@ class DistinctValues {
       if (const int whole = small ? static_cast<int>(values[i]) : -1; small && whole == values[i])
         ++counts_[0][whole];
       else
-        add_key(order_key(values[i]));
+        add_key(ordered_key(values[i]));
     }
   }
   // Adds counts[0] zeros, counts[1] ones, and so on.
@@ -85,11 +71,11 @@ class DistinctValues {
   // Returns one bin per distinct value. To be called once, after the last value.
   ColumnBins bins() {
     for (int whole = 0; whole < kIntegers; ++whole)
-      if (count(whole) > 0) keys_.push_back(order_key(whole));
+      if (count(whole) > 0) keys_.push_back(ordered_key(whole));
     std::sort(keys_.begin(), keys_.end());
     ColumnBins bins;
     for (const uint64_t key : keys_) {
-      const double value = from_order_key(key);
+      const double value = from_ordered_key(key);
       if (!bins.values.empty()) bins.edges.push_back(midpoint(bins.values.back(), value));
       bins.values.push_back(value);
     }

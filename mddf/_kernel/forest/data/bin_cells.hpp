@@ -1,4 +1,5 @@
-// Sums of the bins of one column at a node whose rows are divided among several processes.
+// Sums of a node whose rows are divided among several processes: over all rows, and over those of
+// each bin of a column.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,17 @@
 #include "forest/data/bins.hpp"
 
 namespace mddf {
+
+// Sums over the rows of a node with a single output. Targets are the integers of `ValueTarget`.
+struct ValueSums {
+  // Added to every target in the sum, so that it is not negative.
+  static constexpr int64_t kOffset = int64_t{1} << 61;
+
+  int64_t rows = 0;
+  uint64_t weight = 0;
+  int64_t least = 0, most = 0;  // range of the targets
+  uint64_t low = 0, high = 0;   // halves of the sum of weight * (target + kOffset)
+};
 
 // A view of n_bins + 1 cells, the last of which is for missing values. A cell has the number of
 // rows, and then `width` - 1 sums.

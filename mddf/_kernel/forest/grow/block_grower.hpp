@@ -88,11 +88,27 @@ class BlockGrower {
   RowCounts counts_;
 
  private:
+  // Adds the predictions of the last tree for the held-out rows to their sums.
   template <class View>
   void predict_held_out(const View& trees) {
-    traverse_held_out(
-        trees, block_.held_out, counts_, data_.matrix, traversal_, interrupt_,
-        [&](int64_t row, uint64_t leaf) { add_held_out(trees, leaf, block_.held_out.sums, row); });
+    constexpr int64_t kAtOnce = int64_t{1} << 14;
+    const HeldOut& held_out = block_.held_out;
+    const int64_t t = trees.n_trees() - 1;
+    std::vector<int32_t> positions;
+    for (int64_t next = 0; next < held_out.rows.size;) {
+      positions.clear();
+      for (; next < held_out.rows.size && static_cast<int64_t>(positions.size()) < kAtOnce; ++next)
+        if (!held_out.out_of_bag || counts_[held_out.rows[next]] == 0)
+          positions.push_back(static_cast<int32_t>(next));
+      const auto n = static_cast<int64_t>(positions.size());
+      interrupt_.poll(kWorkPerRow * n);
+      traversal_.run(
+          trees, t, n, [&](int64_t i) { return data_.matrix.row(held_out.rows[positions[i]]); },
+          [&](int64_t i, uint32_t leaf) {
+            add_held_out(trees, trees.tree(t)[leaf], held_out.sums, positions[i]);
+            ++held_out.n_trees[positions[i]];
+          });
+    }
   }
 
   Traversal traversal_;

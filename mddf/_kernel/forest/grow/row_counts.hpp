@@ -1,4 +1,4 @@
-// Draws the rows that a tree is grown on, and predicts the other rows.
+// Draws the rows that a tree is grown on.
 #pragma once
 
 #include <algorithm>
@@ -7,11 +7,7 @@
 
 #include "common/interrupt.hpp"
 #include "common/random.hpp"
-#include "common/span.hpp"
-#include "forest/data/bin_matrix.hpp"
 #include "forest/data/training.hpp"
-#include "forest/predict/traversal.hpp"
-#include "forest/tree/trees.hpp"
 
 namespace mddf {
 
@@ -116,31 +112,5 @@ class RowCounts {
   std::vector<uint32_t> counts_;
   Interrupt& interrupt_;
 };
-
-// Finds the leaves of the held-out rows in the last tree. Calls emit(position, leaf) with the
-// position among the held-out rows and the word of the leaf, and counts the tree.
-template <class Emit>
-void traverse_held_out(const NodesView& trees, const HeldOut& held_out, const RowCounts& counts,
-                       const BinMatrix& matrix, Traversal& traversal, Interrupt& interrupt,
-                       Emit emit) {
-  constexpr int64_t kAtOnce = int64_t{1} << 14;
-  const int64_t t = trees.n_trees() - 1;
-  const Span<int32_t>& from = held_out.rows;
-  std::vector<int32_t> positions;
-  for (int64_t next = 0; next < from.size;) {
-    positions.clear();
-    for (; next < from.size && static_cast<int64_t>(positions.size()) < kAtOnce; ++next)
-      if (!held_out.out_of_bag || counts[from[next]] == 0)
-        positions.push_back(static_cast<int32_t>(next));
-    const int64_t n = static_cast<int64_t>(positions.size());
-    interrupt.poll(kWorkPerRow * n);
-    traversal.run(
-        trees, t, n, [&](int64_t i) { return matrix.row(from[positions[i]]); },
-        [&](int64_t i, uint32_t leaf) {
-          emit(positions[i], trees.tree(t)[leaf]);
-          ++held_out.n_trees[positions[i]];
-        });
-  }
-}
 
 }  // namespace mddf

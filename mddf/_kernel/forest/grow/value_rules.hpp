@@ -160,7 +160,7 @@ class ValueRules : public TreeState<ValueTraining, RowSample, ValueWriter, Targe
         const BinSumsOfValues bins = rows.sums(j, data_.bins.count(drawn[j]));
         if (!has_begun) {
           node_.set_total(bins.total_part());
-          search_.begin(sums_.rows);
+          search_.begin(nullptr, sums_.rows);
           has_begun = true;
         }
         constant[j] = !(options_.random_thresholds ? try_random(drawn[j], bins, best)

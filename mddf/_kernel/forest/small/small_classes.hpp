@@ -129,18 +129,15 @@ class SmallClasses : public avx2::RandomSmallNodes<SmallClasses<Criterion>, Tree
     const bool all_at_once = scores_at_once_pay(node.mask);
     if (all_at_once)
       sweep_.begin(members_.data(), class_weight_.data(), n_node_classes_, sample_weight_.data());
-    pool_.begin(node.n_constant);
-    while (pool_.any_unknown() &&
-           (pool_.drawn() < options_.max_features || pool_.only_constant())) {
-      const int64_t n = pool_.draw_some(random, options_.max_features, kSmall, drawn.data());
+    const auto try_columns = [&](int64_t n) MDDF_TARGET_AVX2 {
       Base::gather(drawn.data(), n, node.mask);
       if (all_at_once)
-        try_all_at_once(drawn.data(), n, node.mask, best, right, constant.data());
-      else
-        for (int64_t j = 0; j < n; ++j)  // the pool expects the latest column first
-          constant[n - 1 - j] = !try_one(drawn[j], gathered(j, drawn[j]), node.mask, best, right);
-      pool_.mark_constant(constant.data(), n);
-    }
+        return try_all_at_once(drawn.data(), n, node.mask, best, right, constant.data());
+      for (int64_t j = 0; j < n; ++j)
+        constant[j] = !try_one(drawn[j], gathered(j, drawn[j]), node.mask, best, right);
+    };
+    pool_.draw_candidates(random, node.n_constant, options_.max_features, kSmall, drawn.data(),
+                          constant.data(), try_columns);
     if (best.categorical) {
       Base::gather(&best.column, 1, node.mask);
       Base::send_unseen(gathered(0, best.column), node.mask, right, best);
@@ -182,9 +179,9 @@ class SmallClasses : public avx2::RandomSmallNodes<SmallClasses<Criterion>, Tree
            node_weight_ <= SmallSweep::kMaxWeight;
   }
 
-  // Replaces `best` if one of the columns has a better split. Marks constant columns, the latest
-  // column first. All columns are scored in single precision. Only the columns with the highest
-  // score are then evaluated exactly.
+  // Replaces `best` if one of the columns has a better split. Marks constant columns. All columns
+  // are scored in single precision. Only the columns with the highest score are then evaluated
+  // exactly.
   MDDF_TARGET_AVX2 void try_all_at_once(const int32_t* drawn, int64_t n, uint64_t mask, Split& best,
                                         uint64_t& right, uint8_t* constant) {
     float best_score = static_cast<float>(best.score);
@@ -194,7 +191,7 @@ class SmallClasses : public avx2::RandomSmallNodes<SmallClasses<Criterion>, Tree
       const Codes64 codes(column_codes);
       const __m128i some = _mm_cvtsi32_si128(column_codes[lowest_bit(mask)]);
       const bool is_constant = !(mask & ~codes.equal_to(some).bits());
-      constant[n - 1 - j] = is_constant;
+      constant[j] = is_constant;
       if (is_constant) continue;
       const uint64_t bit = uint64_t{1} << j;
       if (data_.bins.categorical[drawn[j]] || (codes.missing() & mask)) {

@@ -19,12 +19,7 @@ namespace mddf::MDDF_SMALL {
 template <class Rules, class Writer>
 class SmallNodes {
  public:
-  struct Node {
-    uint32_t index, depth, n_constant;
-    int32_t from_column;  // the column that the parent was split on
-    uint64_t mask;
-    int64_t sum = 0;  // a sum that the Rules keep for the node
-  };
+  using Node = SmallNode;
 
   SmallNodes(const SmallNodes&) = delete;
 

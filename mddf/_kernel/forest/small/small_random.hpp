@@ -146,21 +146,13 @@ class RandomSmallNodes : public SmallNodes<Rules, Writer> {
   // Draws a threshold of a column that is not constant. Returns the samples that go to the right.
   MDDF_TARGET_AVX2 uint64_t draw_threshold(int32_t column, Column of, uint64_t mask, Random& random,
                                            Split& split) const {
-    split.column = column;
+    const Codes64 codes(of.codes);
     uint64_t missing = 0;
     if (of.high == kMissing) {
-      const Codes64 codes(of.codes);
       missing = codes.missing() & mask;
-      split.saw_missing = true;
       range_of(codes, mask & ~missing, of.low, of.high);
-      if (of.low == of.high) {  // one value and missing values
-        split.threshold = kMissing - 1;
-        return missing;
-      }
-      split.missing_left = random.next() >> 63;
     }
-    split.threshold = draw_cut(data_, column, of.low, of.high, random);
-    const Codes64 codes(of.codes);
+    mddf::draw_threshold(data_, column, {of.low, of.high, missing != 0}, random, split);
     const uint64_t right = mask & ~codes.up_to(_mm_cvtsi32_si128(split.threshold)).bits();
     return split.missing_left ? right & ~missing : right;
   }

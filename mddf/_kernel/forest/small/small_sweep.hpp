@@ -8,6 +8,7 @@
 #include "common/bits.hpp"
 #include "common/codes64.hpp"
 #include "common/simd.hpp"
+#include "forest/data/samples.hpp"
 
 #ifdef MDDF_AVX2
 
@@ -20,13 +21,12 @@ namespace mddf {
 class SmallSweep {
  public:
   static constexpr int64_t kMaxWeight = 255;
-  static constexpr int kMaxSamples = 64;
 
   // The codes of a column by lane, and the scores. A score is NaN if one side is empty. Lanes
   // without a sample have code 0.
   struct Column {
-    alignas(32) std::array<int8_t, kMaxSamples + 4> codes;  // minus 128, as signed comparisons need
-    alignas(32) std::array<float, kMaxSamples> scores;
+    alignas(32) std::array<int8_t, kSmall + 4> codes;  // minus 128, as signed comparisons need
+    alignas(32) std::array<float, kSmall> scores;
   };
 
   SmallSweep(const SmallSweep&) = delete;
@@ -40,16 +40,16 @@ class SmallSweep {
     n_ = 0;
     int n_weights = 0;
     int64_t weight = 0, whole = 0;
-    alignas(32) std::array<uint8_t, kMaxSamples + 4> place;  // sample of each lane
-    place.fill(kMaxSamples);
+    alignas(32) std::array<uint8_t, kSmall + 4> place;  // sample of each lane
+    place.fill(kSmall);
     for (int c = 0; c < n_classes; ++c) {
       classes_[c].first = n_;
       classes_[c].first_weight = n_weights;
       for (uint64_t rest = members[c]; rest;) {
         for (int i = 0; i < kAtOnce; ++i, rest &= rest - 1) {
-          const int at = rest ? lowest_bit(rest) : kMaxSamples;
+          const int at = rest ? lowest_bit(rest) : kSmall;
           place[n_] = static_cast<uint8_t>(at);
-          n_ += at < kMaxSamples;
+          n_ += at < kSmall;
           weights_[n_weights++] = _mm256_set1_epi8(static_cast<char>(weights[at]));
         }
       }
@@ -179,10 +179,10 @@ class SmallSweep {
 
   int n_ = 0, n_classes_ = 0;
   __m256i weight_, whole_;  // weight of the node; sum of the squared class weights
-  std::array<OfClass, kMaxSamples> classes_;
-  __m256i right_[kMaxSamples][kMaxSamples / kLanes];  // by class, for the current column
-  __m256i weights_[kMaxSamples * kAtOnce];
-  __m256i from_chunk_[kMaxSamples / kLanes][kChunks];
+  std::array<OfClass, kSmall> classes_;
+  __m256i right_[kSmall][kSmall / kLanes];  // by class, for the current column
+  __m256i weights_[kSmall * kAtOnce];
+  __m256i from_chunk_[kSmall / kLanes][kChunks];
 };
 
 }  // namespace mddf

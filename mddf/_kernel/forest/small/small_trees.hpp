@@ -25,10 +25,12 @@
 
 namespace mddf {
 
-// The node whose subtree is grown.
-struct SmallRoot {
+// A node of a subtree; the mask of its root is set by grow_from().
+struct SmallNode {
   uint32_t index, depth, n_constant;
   int32_t from_column;  // the column that the parent was split on
+  uint64_t mask = 0;
+  int64_t sum = 0;  // a sum that the rules keep for the node
 };
 
 class SmallValueTrees {
@@ -41,7 +43,7 @@ class SmallValueTrees {
                                                const GrowOptions& options, ColumnPool& pool,
                                                ValueWriter& writer);
   // Grows the subtree below a node with different targets.
-  virtual void grow(const SmallRoot& root, const RowSample* samples, int n, Random& random) = 0;
+  virtual void grow(SmallNode root, const RowSample* samples, int n, Random& random) = 0;
   // Must be called if the matrix of the training data was replaced.
   virtual void copy_last_rows() = 0;
 };

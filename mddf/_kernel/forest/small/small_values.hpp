@@ -20,17 +20,15 @@ class SmallValues : public SmallValueTrees, public SmallValueNodes<SmallValues> 
         sorted_in_(sorted_.size(), 0) {}
 
   void copy_last_rows() override { Base::copy_last_rows(); }
-  MDDF_SMALL_TARGET void grow(const SmallRoot& root, const RowSample* samples, int n,
-                              Random& random) override {
-    Node node{root.index, root.depth, root.n_constant, root.from_column, 0};
+  MDDF_SMALL_TARGET void grow(Node root, const RowSample* samples, int n, Random& random) override {
     samples_ = samples;
     node_.load_targets(samples, n);
     node_.fill();
     for (int i = 0; i < n; ++i) part_[i] = node_.cell(i)[1];
     ++n_subtrees_;
     Base::enter(samples, n, data_.matrix);
-    node.sum = node_.total()[1];
-    Base::grow_from(node, random);
+    root.sum = node_.total()[1];
+    Base::grow_from(root, random);
   }
 
  private:
@@ -67,7 +65,7 @@ class SmallValues : public SmallValueTrees, public SmallValueNodes<SmallValues> 
     const int first = lowest_bit(node.mask);
     for (uint64_t rest = node.mask & (node.mask - 1); rest; rest &= rest - 1)
       if (node_.value(lowest_bit(rest)) != node_.value(first)) return true;
-    writer_.value_leaf(node.index, node_, first, static_cast<double>(weight_of(node.mask)));
+    writer_.target_leaf(node.index, node_, node_.value(first), weight_of(node.mask));
     return false;
   }
 
@@ -77,7 +75,7 @@ class SmallValues : public SmallValueTrees, public SmallValueNodes<SmallValues> 
     for (uint64_t rest = node.mask; rest; rest &= rest - 1)
       members[n++] = samples_[lowest_bit(rest)];
     leaf_.load_targets(members.data(), n);
-    writer_.mean_leaf(node.index, leaf_, static_cast<double>(weight_of(node.mask)));
+    writer_.mean_leaf(node.index, leaf_, weight_of(node.mask));
   }
 
   // Does what NodeValues::fill() does for the samples of a node.

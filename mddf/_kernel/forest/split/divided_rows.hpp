@@ -15,7 +15,6 @@
 
 #include "forest/data/bin_cells.hpp"
 #include "forest/data/samples.hpp"
-#include "forest/data/value_sums.hpp"
 #include "forest/split/split.hpp"
 
 namespace mddf {

@@ -13,10 +13,11 @@
 #include <vector>
 
 #include "common/bits.hpp"
+#include "common/elementary.hpp"
 #include "common/random.hpp"
+#include "forest/data/bin_cells.hpp"
 #include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
-#include "forest/data/value_sums.hpp"
 
 namespace mddf {
 
@@ -192,10 +193,6 @@ class NodeValues {
   void append_target(int64_t fixed, std::vector<double>& to) const {
     to.push_back(static_cast<double>(fixed) * kUnit);
   }
-  // Appends the target of the i-th sample, for a single output.
-  void append_value(int i, std::vector<double>& to) const {
-    to.push_back(static_cast<double>(value_[i]) * kUnit);
-  }
 
   // The low bits that parts lose, for targets in this range and a weight of so many bits; and the
   // factor of the squared sums of an output then.
@@ -203,7 +200,7 @@ class NodeValues {
     return std::max(0, bit_width(static_cast<uint64_t>(range)) + weight_bits - 62);
   }
   double factor_for(int j, int shift) const {
-    return target_.scale[j] * power_of_four(shift - ValueTarget::kBits);
+    return target_.scale[j] * detail::power_of_two(2 * (shift - ValueTarget::kBits));
   }
 
   // Returns distance * weight / 2^shift, rounded down. all_ones (every weight is one) allows
@@ -234,15 +231,6 @@ class NodeValues {
   }
 
   const int64_t* fixed(uint32_t row) const { return target_.fixed + int64_t{row} * n_outputs(); }
-
-  // Returns 4^n for |n| <= 60: the product of two powers whose exponents are at most 30 in absolute
-  // value.
-  static double power_of_four(int n) {
-    const int half = n / 2;
-    const auto power = [](int m) { return m < 0 ? 1 / power_of_four_up(-m) : power_of_four_up(m); };
-    return power(half) * power(n - half);
-  }
-  static double power_of_four_up(int n) { return static_cast<double>(uint64_t{1} << (2 * n)); }
 
   void choose_shift(int j, int weight_bits) {
     shift_[j] = shift_for(max_target_[j] - min_target_[j], weight_bits);

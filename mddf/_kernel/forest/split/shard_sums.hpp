@@ -10,9 +10,9 @@
 #include "common/interrupt.hpp"
 #include "common/random.hpp"
 #include "common/span.hpp"
+#include "forest/data/bin_cells.hpp"
 #include "forest/data/bin_matrix.hpp"
 #include "forest/data/bins.hpp"
-#include "forest/data/value_sums.hpp"
 #include "forest/split/node_values.hpp"
 
 namespace mddf {

@@ -71,61 +71,70 @@ inline int draw_cut(const TrainingData& data, int32_t column, int low, int high,
   return cut_at(values, low, high - 1, at, data.guesses.guess(column, at, low, high, share));
 }
 
-// Draws a threshold between the extreme values of the node, or a set of its categories. `codes` has
-// the codes of its samples. Returns false if the column is constant in the node.
-inline bool draw_split(const TrainingData& data, int32_t column, const uint8_t* codes, int64_t n,
-                       Random& random, Split& split) {
-  if (data.bins.categorical[column]) {
-    CodeSet seen;
-    for (int64_t i = 0; i < n; ++i) seen.insert(codes[i]);
-    return draw_category_set(column, seen, random, split);
-  }
+// The codes of a node in a column. If a present value occurs, `low` and `high` are the lowest and
+// highest codes of present values.
+struct CodeRange {
+  int low, high;
+  bool has_missing;
+  bool is_constant() const { return low == high && !has_missing; }
+};
+
+inline CodeRange range_of(const uint8_t* codes, int64_t n) {
   uint8_t low = codes[0], high = codes[0];
   for (int64_t i = 1; i < n; ++i) {
     low = std::min(low, codes[i]);
     high = std::max(high, codes[i]);
   }
-  if (low == high) return false;
+  if (high != kMissing || low == high) return {low, high, false};
+  static_assert(kMissing == 255);
+  uint8_t above = 0;  // 1 + the highest code of a present value
+  for (int64_t i = 0; i < n; ++i) above = std::max(above, static_cast<uint8_t>(codes[i] + 1));
+  return {low, above - 1, true};
+}
+
+// The same from the set of the codes that occur in the node.
+inline CodeRange range_of(const CodeSet& seen) {
+  int low = 0, high = kMissing - 1;
+  while (low < kMissing && !seen.contains(low)) ++low;
+  while (high > low && !seen.contains(high)) --high;
+  return {low, std::max(low, high), low < kMissing && seen.contains(kMissing)};
+}
+
+// Draws a threshold between the extreme values of the node. Returns false if the column is constant
+// in the node.
+inline bool draw_threshold(const TrainingData& data, int32_t column, const CodeRange& range,
+                           Random& random, Split& split) {
+  if (range.is_constant()) return false;
   split.column = column;
-  if (high == kMissing) {
-    split.saw_missing = true;
-    static_assert(kMissing == 255);
-    uint8_t above = 0;  // 1 + the highest code of a present value
-    for (int64_t i = 0; i < n; ++i) above = std::max(above, static_cast<uint8_t>(codes[i] + 1));
-    high = above - 1;
-    if (low == high) {  // one value, and missing values
+  split.saw_missing = range.has_missing;
+  if (range.has_missing) {
+    if (range.low == range.high) {  // one value, and missing values
       split.threshold = kMissing - 1;
       return true;
     }
     split.missing_left = random.next() >> 63;
   }
-  split.threshold = draw_cut(data, column, low, high, random);
+  split.threshold = draw_cut(data, column, range.low, range.high, random);
   return true;
+}
+
+// Draws a threshold, or a set of the categories of the node. `codes` has the codes of its samples.
+// Returns false if the column is constant in the node.
+inline bool draw_split(const TrainingData& data, int32_t column, const uint8_t* codes, int64_t n,
+                       Random& random, Split& split) {
+  if (!data.bins.categorical[column])
+    return draw_threshold(data, column, range_of(codes, n), random, split);
+  CodeSet seen;
+  for (int64_t i = 0; i < n; ++i) seen.insert(codes[i]);
+  return draw_category_set(column, seen, random, split);
 }
 
 // The same from the set of the codes that occur in the node.
 inline bool draw_split(const TrainingData& data, int32_t column, const CodeSet& seen,
                        Random& random, Split& split) {
-  if (data.bins.categorical[column]) return draw_category_set(column, seen, random, split);
-  int low = kMissing, high = -1;
-  for (int code = 0; code < kMissing; ++code) {
-    if (!seen.contains(code)) continue;
-    low = std::min(low, code);
-    high = code;
-  }
-  const bool has_missing = seen.contains(kMissing);
-  if (high < 0 || (low == high && !has_missing)) return false;
-  split.column = column;
-  if (has_missing) {
-    split.saw_missing = true;
-    if (low == high) {  // one value, and missing values
-      split.threshold = kMissing - 1;
-      return true;
-    }
-    split.missing_left = random.next() >> 63;
-  }
-  split.threshold = draw_cut(data, column, low, high, random);
-  return true;
+  return data.bins.categorical[column]
+             ? draw_category_set(column, seen, random, split)
+             : draw_threshold(data, column, range_of(seen), random, split);
 }
 
 // Moves the samples to `to`, first the samples that go left; returns their number.

@@ -60,23 +60,14 @@ class SplitSearch {
   // Replaces `best` if the column has a better split. `codes` has the bins of the node's samples.
   // Returns false if the column is constant in the node.
   bool numeric(const Node& node, const uint8_t* codes, int32_t column, Split& best) {
-    uint8_t low = codes[0], high = codes[0];
-    for (int64_t i = 1; i < node.n_samples; ++i) {
-      low = std::min(low, codes[i]);
-      high = std::max(high, codes[i]);
-    }
-    if (low == high) return false;
-    BestThreshold threshold(best, high == kMissing);
-    if (threshold.has_missing) {
-      high = low;
-      for (int64_t i = 0; i < node.n_samples; ++i)
-        if (codes[i] != kMissing) high = std::max(high, codes[i]);
-    }
+    const CodeRange range = range_of(codes, node.n_samples);
+    if (range.is_constant()) return false;
+    BestThreshold threshold(best, range.has_missing);
     if (node.few() && !options_.limits_leaves()) {
-      few_classes_.group(node, codes, low, high);
+      few_classes_.group(node, codes, range.low, range.high);
       few_classes_.search(node, bin_sweep_, threshold);
     } else {
-      search(node, codes, low, high, column, threshold);
+      search(node, codes, range.low, range.high, column, threshold);
     }
     threshold.improve(column, best);
     return true;
@@ -123,6 +114,7 @@ class SplitSearch {
     if (n_codes < 2) return false;
     BestThreshold threshold(best, codes[n_codes - 1] == kMissing);
     const int n_present = n_codes - threshold.has_missing;
+    const auto is_allowed = allowed(node, column);
     for (int missing_left = 0; missing_left <= (threshold.has_missing ? 1 : 0); ++missing_left) {
       int64_t rows_left = 0;
       sweep_.start(node.total.data(), node.n_present);
@@ -135,7 +127,7 @@ class SplitSearch {
       const int last = n_present - (threshold.has_missing && !missing_left ? 0 : 1);
       for (int i = 0; i < last; ++i) {
         take(codes[i]);
-        if (!allows(node, column, rows_left, sweep_)) continue;
+        if (!is_allowed(rows_left, sweep_)) continue;
         threshold.offer(sweep_.improve(threshold.score(), node.weight), codes[i],
                         i + 1 < n_present ? codes[i + 1] : kMissing, missing_left != 0);
       }
@@ -144,28 +136,24 @@ class SplitSearch {
     return true;
   }
   bool categorical(const Node& node, const BinCounts& counts, int32_t column, Split& best) {
-    const auto allowed = [&](int64_t rows_left, const Sweep<Criterion, Weight>& sweep) {
-      return allows(node, column, rows_left, sweep);
-    };
-    return category_search_.search(node, counts, column, allowed, best);
+    return category_search_.search(node, counts, column, allowed(node, column), best);
   }
 
   // The same as numeric(), for a categorical column.
   bool categorical(const Node& node, const uint8_t* codes, int n_bins, int32_t column,
                    Split& best) {
-    const auto allowed = [&](int64_t rows_left, const Sweep<Criterion, Weight>& sweep) {
-      return allows(node, column, rows_left, sweep);
-    };
-    return category_search_.search(node, codes, n_bins, column, allowed, best);
+    return category_search_.search(node, codes, n_bins, column, allowed(node, column), best);
   }
 
  private:
   // Whether sums are exact, so that all methods have the same result.
   static constexpr bool kExact = std::is_integral_v<typename Sweep<Criterion, Weight>::Sum>;
 
-  bool allows(const Node& node, int32_t column, int64_t rows_left,
-              const Sweep<Criterion, Weight>& sweep) const {
-    return allows(node, column, rows_left, sweep.weight_left(), [&] { return sweep.left(1); });
+  // A function of the rows and the sums on the left that tells whether a split is allowed.
+  auto allowed(const Node& node, int32_t column) const {
+    return [this, &node, column](int64_t rows_left, const Sweep<Criterion, Weight>& sweep) {
+      return allows(node, column, rows_left, sweep.weight_left(), [&] { return sweep.left(1); });
+    };
   }
 
   void search(const Node& node, const uint8_t* codes, int low, int high, int32_t column,
@@ -176,10 +164,7 @@ class SplitSearch {
         if (BinnedSearch<Criterion, Weight>::suits(node, low, high))
           return binned_.search(node, codes, low, high, bin_sweep_, best);
       }
-    const auto allowed = [&](int64_t rows_left, const Sweep<Criterion, Weight>& sweep) {
-      return allows(node, column, rows_left, sweep);
-    };
-    sorted_.search(node, codes, low, high, allowed, best);
+    sorted_.search(node, codes, low, high, allowed(node, column), best);
   }
 
   const GrowOptions options_;

@@ -55,7 +55,8 @@ class ValueSearch {
   // Sets the least weight of a leaf for the next tree.
   void set_min_leaf_weight(double weight) { min_leaf_weight_ = weight; }
 
-  // Begins with a node whose cells are ready.
+  // Begins with a node whose cells are ready, or with a node of n divided rows, whose total is
+  // known and whose samples are null.
   void begin(const RowSample* samples, int64_t n) {
     samples_ = samples;
     n_ = n;
@@ -96,9 +97,6 @@ class ValueSearch {
       constant[c] = !search_groups(columns[c], c, best);
     }
   }
-
-  // Begins with a node of divided rows, of n rows, whose total is known.
-  void begin(int64_t n) { begin(nullptr, n); }
 
   // Replaces `best` if the column has a better split, by sums of a node of divided rows; returns
   // false if the column is constant.

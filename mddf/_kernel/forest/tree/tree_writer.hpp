@@ -22,7 +22,7 @@ namespace mddf {
 template <class Trees>
 class NodeWriter {
  public:
-  explicit NodeWriter(bool prunes = false) : prunes_(prunes) {}
+  explicit NodeWriter(bool prunes) : prunes_(prunes) {}
 
   // `importances` gets the decrease of impurity by each column, unless it is null.
   void begin(Trees& trees, double* importances) {
@@ -78,7 +78,7 @@ class NodeWriter {
   }
 
   // Appends the tree, after pruning subtrees whose gain for each leaf is too small.
-  void end(const Bins& bins, double least_worth = 0) {
+  void end(const Bins& bins, double least_worth) {
     divide_gaps(bins);
     if (prunes_) {
       pruner_.prune(nodes_, size_, least_worth, importances_);

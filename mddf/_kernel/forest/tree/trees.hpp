@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "common/bits.hpp"
 #include "common/interrupt.hpp"
 #include "common/reserve.hpp"
 #include "common/span.hpp"
@@ -51,10 +51,7 @@ inline bool is_leaf(uint64_t n) { return n >= kLeaf << 62; }
 // Code of a positive weight in 30 bits, 8 of which are an exponent. Whole numbers up to 2^23 are
 // exact, other weights are rounded. The code 0 is for trees with unknown weights.
 inline uint32_t weight_code(double weight) {
-  const auto single = static_cast<float>(weight);
-  uint32_t bits;
-  std::memcpy(&bits, &single, sizeof bits);
-  const uint64_t code = (uint64_t{bits} + 1) >> 1;
+  const uint64_t code = (uint64_t{bit_cast<uint32_t>(static_cast<float>(weight))} + 1) >> 1;
   return static_cast<uint32_t>(std::clamp<uint64_t>(code, 1, kMaxWeight));
 }
 inline uint64_t leaf_weight(uint64_t n) { return n >> 32 & 0x3fffffff; }
@@ -115,9 +112,7 @@ class LeafTable {
   uint32_t find_or_append() {
     uint64_t hash = 0xcbf29ce484222325u;
     for (const auto& [label, p] : entries_) {
-      uint32_t bits;
-      std::memcpy(&bits, &p, sizeof bits);
-      hash = (hash ^ (static_cast<uint64_t>(bits) << 16 ^ label)) * 0x9e3779b97f4a7c15u;
+      hash = (hash ^ (uint64_t{bit_cast<uint32_t>(p)} << 16 ^ label)) * 0x9e3779b97f4a7c15u;
       hash ^= hash >> 29;
     }
     const auto range = known_.equal_range(hash);

@@ -31,11 +31,6 @@ class ValueWriter : public NodeWriter<GrownValueTrees> {
     leaf(index, next_row<true>(), weight);
     node.append_target(fixed, trees_->leaf_value);
   }
-  // The same for samples that were summed, which all have the target of the i-th sample.
-  void value_leaf(uint32_t index, const NodeValues<true>& node, int i, double weight) {
-    leaf(index, next_row<true>(), weight);
-    node.append_value(i, trees_->leaf_value);
-  }
 
   // Payload of a leaf of samples that were summed: their means or medians.
   template <class Node>
