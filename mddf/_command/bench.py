@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,6 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils._param_validation import InvalidParameterError
 from threadpoolctl import threadpool_limits
-from tqdm import tqdm
 
 from mddf._input.date_columns import date_columns, dates_of_frame, with_calendar
 from mddf._resampling.folds import make_folds
@@ -44,6 +44,7 @@ from . import dependent_rows, estimators, files, rows, scores
 from .command import Command
 from .dependent_rows import DependentRows
 from .extras import need
+from .progress import Progress
 from .rows import LabelledRows
 from .table_options import format_from
 
@@ -299,21 +300,21 @@ def _cross_validate(
     results = []
     failures: dict[str, str] = {}
     number = 0
+    share = 1 / (len(folds) * len(models))
     try:
-        for number, name in tqdm(
-            [(number, name) for number in range(len(folds)) for name in models],
-            desc="fits",
-            leave=False,
-        ):
-            if name in failures:
-                continue
-            try:
-                result = _fit_and_score(models[name], X, y, folds[number], dependence)
-                results.append({"model": name, "fold": number, **result})
-            except InvalidParameterError:  # from --set
-                raise
-            except Exception as error:  # of this model alone, such as too few rows for its folds
-                failures[name] = " ".join(str(error).split()) or type(error).__name__
+        with Progress(shown=True).running() as progress:
+            for number, name in product(range(len(folds)), models):
+                with progress.step(f"fold {number + 1} of {len(folds)}: {name}", share):
+                    if name in failures:
+                        continue
+                    try:
+                        result = _fit_and_score(models[name], X, y, folds[number], dependence)
+                    except InvalidParameterError:  # from --set
+                        raise
+                    except Exception as error:  # of this model alone, such as too few rows
+                        failures[name] = " ".join(str(error).split()) or type(error).__name__
+                    else:
+                        results.append({"model": name, "fold": number, **result})
     except KeyboardInterrupt:
         if number == 0:
             raise
