@@ -126,8 +126,9 @@ def load(
 ) -> Any:
     """Load a model from a file of `save` or of ``mddf fit``.
 
-    No code of the file is run. Damaged files, files of other programs and files of other versions
-    raise a ValueError that says which it is.
+    No code of the file is run. Damaged files, files of other programs and files of another version
+    of the format raise a ValueError that says which it is. The versions of the libraries are not
+    compared.
 
     Parameters
     ----------

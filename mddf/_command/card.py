@@ -9,6 +9,7 @@ from typing import Any
 
 from . import files
 from .command import Command
+from .scores import N_DRAWS
 
 # Texts for the parts that no program knows.
 _TO_FILL_IN = "*To be filled in.*"
@@ -80,7 +81,8 @@ def _lines_of_card(stored: files.StoredModel, path: Path, purpose: str) -> Itera
     yield from ("", "## Scores", "")
     yield (
         f"Of a model that was fitted to {facts['training_sizes']} rows, on {facts['held_out']}. "
-        f"Intervals are bootstrap intervals, which draw {facts['drawn_units']}."
+        f"Intervals are bootstrap intervals of {N_DRAWS} draws of {facts['drawn_units']}, widened "
+        "for the numbers of units and folds."
     )
     yield from ("", *_table(facts["scores"]))
     if facts["threshold"] is not None:
@@ -134,8 +136,8 @@ def _methods(stored: files.StoredModel) -> Iterator[str]:
     )
     yield (
         f"Performance was estimated on {facts['held_out']}, by models that were fitted to "
-        f"{facts['training_sizes']} observations each, with 95 % bootstrap intervals that draw "
-        f"{facts['drawn_units']}:"
+        f"{facts['training_sizes']} observations each, with 95 % bootstrap intervals of {N_DRAWS} "
+        f"draws of {facts['drawn_units']}, widened for the numbers of units and folds:"
     )
     scores = (
         f"{row['score']} {row['model']:.3g} ({row['95 % interval']}; without features "

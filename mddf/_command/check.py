@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mddf._quality.check import check
 
-from . import files, rows, table_options
+from . import dependent_rows, files, rows, table_options
 from .command import Command
 
 
@@ -22,6 +22,7 @@ texts, and copies of rows. `mddf fit` makes the same checks for its report.
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         table_options.add_training_table(parser)
+        dependent_rows.add_groups_option(parser)
         parser.add_argument(
             "--test", type=Path, metavar="TABLE",
             help="table of test rows, among which copies of training rows are searched",
@@ -35,15 +36,19 @@ texts, and copies of rows. `mddf fit` makes the same checks for its report.
         """Read, check, write."""
         if options.out is not None:
             files.check_output("--out", options.out, files.TABLES, options.overwrite)
+        groups = dependent_rows.read_groups(options)
         table = rows.read_training(
             options.table, options.target, options.drop,
+            not_features=[] if groups is None else [options.groups],
             task=options.task, form=table_options.format_from(options),
             drop_unlabelled=options.drop_unlabelled, warn=True,
         )  # fmt: skip
         X_test = None
         if options.test is not None:
             X_test, _ = rows.read_features(options.test, table.schema)
-        findings = check(table.X, table.y, X_test=X_test, task=table.task)
+        if groups is not None:
+            groups = groups[table.rows]
+        findings = check(table.X, table.y, groups=groups, X_test=X_test, task=table.task)
         if options.out is None:
             print(findings)
         else:

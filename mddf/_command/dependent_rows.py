@@ -28,12 +28,17 @@ if TYPE_CHECKING:
 _GAP = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:d|days?)?\s*")
 
 
-def add_dependence_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for groups and times."""
+def add_groups_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option for groups."""
     parser.add_argument(
         "--groups", metavar="COLUMN",
         help="column of subjects, whose rows are held out together; it is not a feature",
     )  # fmt: skip
+
+
+def add_dependence_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options for groups and times."""
+    add_groups_option(parser)
     parser.add_argument(
         "--time", metavar="COLUMN",
         help="column of times, a number or one of --dates, which is not a feature: the last rows "

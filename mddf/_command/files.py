@@ -183,8 +183,8 @@ def read_model(path: Path) -> StoredModel:
         raise SystemExit(str(error)) from None
     if not notes:
         raise SystemExit(
-            f"{path} must be a model of `mddf fit`, got a file of mddf.save: to predict "
-            "tables with it, use mddf.batch.predict_file in Python"
+            f"{path} must be a model of `mddf fit`, got a file of mddf.save: in Python, "
+            "mddf.batch.predict_file predicts tables with it, and mddf.drift compares them"
         )
     try:
         decision = notes["decision"]

@@ -195,7 +195,10 @@ def predictions(
     pandas = need("pandas", "data")
     if is_classifier(model):
         if coverage is not None:
-            raise SystemExit("--interval is for regressions, and the model predicts classes")
+            raise SystemExit(
+                "--interval is for regressions, and the model predicts classes: sets of classes "
+                "are made in Python, by predict_set of a deep forest"
+            )
         probabilities = model.predict_proba(X)
         decision = decision or Decision(0)
         columns = {column: decision.predict(probabilities, model.classes_)}

@@ -108,10 +108,13 @@ def check(
         test = [column for column in read_columns(test_table) if column.name in names]
         findings.extend(copies.rows_in_training(features, test))
     findings.extend(copies.repeated_rows(features))
+    subjects = [] if groups is not None else list(_subjects(columns))
+    names_of_subjects = {finding.column for finding in subjects}
     for column in columns:
         findings.extend(_quality(column))
-    if groups is None:
-        findings.extend(_subjects(columns))
+        if column.name not in names_of_subjects:
+            findings.extend(_many_values(column))
+    findings.extend(subjects)
     return Findings(findings)
 
 
@@ -138,7 +141,6 @@ def _quality(column: DataColumn) -> Iterator[Finding]:
             "make sure that cells are missing for the same reason when you predict",
         )
     yield from _spellings(column)
-    yield from _many_values(column)
 
 
 def _spellings(column: DataColumn) -> Iterator[Finding]:

@@ -279,7 +279,7 @@ def test_other_estimators(folder, capsys):
         (["predict", "wine.csv", "wine.csv"], "model must end in .mddf"),
         (["predict", "no.mddf", "wine.csv"], "must be an existing file, got no.mddf"),
         (["predict", "bad.mddf", "wine.csv"], "must be a file of mddf.save, got another kind"),
-        (["predict", "saved.mddf", "wine.csv"], "of mddf.save: .* use mddf.batch.predict_file"),
+        (["predict", "saved.mddf", "wine.csv"], "of mddf.save: .* mddf.batch.predict_file"),
         (["explain", "bad.mddf", "wine.csv", "--rows", 0], "--rows must be at least 1, got 0"),
     ],
 )
@@ -445,6 +445,17 @@ def test_checks_of_the_data(folder, capsys):
     with pytest.raises(SystemExit, match="must have a column 'alcohol'"):
         run("check", "wine.csv", "--target", "kind", "--drop", "day", "--test", "diabetes.csv")
     capsys.readouterr()
+    # Two rows of each patient with the same outcome: a leak unless they are a group.
+    patient = np.repeat(np.arange(60), 2)
+    visits = pd.DataFrame({"patient": [f"P{i}" for i in patient], "sick": patient % 2})
+    visits["height"] = np.random.default_rng(0).permutation(60)[patient]
+    visits.to_csv("visits.csv", index=False)
+    run("check", "visits.csv", "--target", "sick")
+    output = capsys.readouterr().out
+    assert re.search(r"patient +identifier of subjects", output)
+    assert "many different texts" not in output
+    run("check", "visits.csv", "--target", "sick", "--groups", "patient")
+    assert "patient" not in capsys.readouterr().out
     run("fit", "leak.csv", "--target", "kind", "--drop", "day", *QUICK)
     output = capsys.readouterr()
     assert "warning: copy equals the target: one value for each of the 3 classes" in output.err
