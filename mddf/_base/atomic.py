@@ -11,10 +11,10 @@ from pathlib import Path
 
 @contextmanager
 def replaced_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary file of the same folder that replaces `path` if the block succeeds.
+    """Yield a temporary file in a folder beside it that replaces `path` if the block succeeds.
 
     The contents are on the disk before the file is replaced, so that a crash leaves the old or the
-    new file. The temporary file is removed if the block fails. A link stays a link to the same
+    new file. The temporary folder is removed if the block fails. A link stays a link to the same
     file, and the new file keeps the permissions of the old one.
     """
     path = Path(os.path.realpath(path))
@@ -22,16 +22,15 @@ def replaced_file(path: Path) -> Iterator[Path]:
         raise IsADirectoryError(f"expected the name of a file, got the folder {path}")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"the folder of {path} does not exist")
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    try:
-        yield Path(name)
-        os.chmod(name, _permissions(path))
-        _flush(name)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    # Other users cannot read the temporary file, whose folder is only for its owner.
+    with tempfile.TemporaryDirectory(prefix=f".{path.stem}-", dir=path.parent) as folder:
+        new = Path(folder) / path.name
+        new.touch()
+        yield new
+        if path.exists():
+            os.chmod(new, path.stat().st_mode & 0o777)
+        _flush(new)
+        os.replace(new, path)
     if os.name == "posix":  # Windows cannot open folders
         _flush(path.parent)
 
@@ -43,11 +42,3 @@ def _flush(path: str | Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _permissions(path: Path) -> int:
-    if path.exists():
-        return path.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

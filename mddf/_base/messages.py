@@ -93,11 +93,13 @@ def _keys_of_current_sink() -> set[tuple[str, str, int]]:
     # `catch_warnings(record=True)` puts the method of a new list there.
     show = getattr(warnings, "_showwarnmsg_impl", None)
     sink = getattr(show, "__self__", show)
-    for other_sink, keys in _shown:
+    # A copy, since other threads may add a place.
+    for other_sink, keys in tuple(_shown):
         if other_sink is sink:
             return keys
-    _shown.append((sink, set()))
-    return _shown[-1][1]
+    new_keys: set[tuple[str, str, int]] = set()
+    _shown.append((sink, new_keys))
+    return new_keys
 
 
 def warn(message: str, category: type[Warning] = UserWarning, *, kind: str | None = None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
+from copy import deepcopy
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
@@ -213,7 +214,8 @@ def resolve_named(
     for key, value in fixed.items():
         if key in params and params[key] != value:
             raise ValueError(f"{name} means {key}={value!r}; got {short(params[key])}")
-    return {**defaults, **params, **fixed}
+    # Copies, since rules and lists can be changed.
+    return {**deepcopy(dict(defaults)), **params, **deepcopy(dict(fixed))}
 
 
 def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:

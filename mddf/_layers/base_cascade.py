@@ -128,7 +128,8 @@ class BaseCascade(Layered, ProbabilityClassifier):
         # 1. Read the target, and make the rules and the members of a layer.
         target = Classes.from_y(inputs.y)
         refuse_class("scoring", self.scoring)
-        rules = self._resolved_rules()
+        rules = self._own_rules(self.rules)
+        rules.check()
         members = self._resolve_forests(inputs.sample_weight)
         grains = resolve_grains(self.grains, inputs.n_features)
         n_vectors = len(members) * len(target.classes)
@@ -206,15 +207,18 @@ class BaseCascade(Layered, ProbabilityClassifier):
             )
         return len(members) * n_region_columns(function, inputs.n_features)
 
-    def _resolved_rules(self) -> LayerRules:
+    def _own_rules(self, rules: LayerRules | None) -> LayerRules:
         """The rules, with other choices as by default if they are `LayerRules` of an mdDF."""
-        rules = self.rules
         if rules is None:
             return self._rules_class()
-        rules.check()
-        if not isinstance(rules, self._rules_class):
-            rules = self._rules_class(**vars(rules))
-        return rules
+        if isinstance(rules, self._rules_class):
+            return rules
+        if type(rules) is not LayerRules:
+            raise ValueError(
+                f"a class of rules for {type(self).__name__} must be derived from "
+                f"{self._rules_class.__name__}, got {short(rules)}"
+            )
+        return self._rules_class(**vars(rules))
 
     def _score_of_layers(
         self, inputs: FitInputs, target: Classes, trainer: Trainer

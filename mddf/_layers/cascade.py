@@ -25,7 +25,7 @@ from mddf._layers.margin_loss import (
     margin_ratio,
 )
 from mddf._layers.member import Member, fit_all
-from mddf._layers.memmap import mean_of, put_aside
+from mddf._layers.memmap import mean_of, put_aside, read_only
 from mddf._layers.rules import LayerRules, LayerView
 from mddf._layers.seeds import Purpose
 from mddf._layers.trainer import Job, LayerInput, Split, SumOfTrees, Trainer, splits_from_folds
@@ -287,18 +287,18 @@ class Cascade:
         history: Sequence[dict[str, float]],
         folds: Folds | None,
     ) -> LayerView:
-        """State after the last layer, as the user's rules read it."""
+        """State after the last layer, as the user's rules read it; its arrays are read-only."""
         weight = self.trainer.weights.row
         return LayerView(
             number=len(self.stages),
             X=X,
-            y=self.trainer.task.target,
-            sample_weight=np.ones(self.trainer.n_samples) if weight is None else weight,
+            y=read_only(self.trainer.task.target),
+            sample_weight=np.ones(self.trainer.n_samples) if weight is None else read_only(weight),
             class_vectors=np.stack(vectors),
-            probabilities=probabilities,
-            margins=self.layer_margins,
-            alphas=self.alphas,
-            active=self.active,
+            probabilities=read_only(probabilities),
+            margins=read_only(self.layer_margins),
+            alphas=read_only(self.alphas),
+            active=read_only(self.active),
             history=history,
             n_folds=1 if folds is None else len(folds),
             n_added=self.n_added,
@@ -311,7 +311,7 @@ class Cascade:
         if gate is not None:
             self.stages[-1] = replace(self.stages[-1], gate=gate)
             self.active = self.active & (view.confidence < gate)
-            view = replace(view, active=self.active)
+            view = replace(view, active=read_only(self.active))
         self._last_vectors = vectors
         if self.active.any():
             self.reweighting = rules.factors(view, self.reweighting)
@@ -344,6 +344,9 @@ def grow_cascade(
         if stopper.ended_by:
             break
         folds = cascade.folds.for_layer(number, cascade.active)
+        if folds is not None and not folds:
+            stopper.ended_by = "the rows that did not leave are in no fold of cv with others"
+            break
         layer = checkpoint.load(number)
         if layer is None:
             layer = cascade.train_layer(number, folds)

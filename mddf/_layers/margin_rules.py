@@ -24,6 +24,7 @@ from mddf._layers.margin_loss import (
     stagewise_alpha,
     weighted_sum,
 )
+from mddf._layers.memmap import read_only
 from mddf._layers.rules import LayerRules
 
 
@@ -190,11 +191,8 @@ def _coefficients_of_user(
     """Coefficients by a user's function of margins, coefficients and weights, all read-only."""
     n_samples, n_layers = history.margins.shape
     weight = np.ones(n_samples) if history.weight is None else history.weight
-    arguments = [history.margins.view(), history.before.view(), weight.view()]
-    for argument in arguments:
-        argument.flags.writeable = False
     with naming("alpha"):
-        returned = function(*arguments)
+        returned = function(*map(read_only, (history.margins, history.before, weight)))
     try:
         coefficients = np.array(returned, np.float64)
     except (TypeError, ValueError, OverflowError):

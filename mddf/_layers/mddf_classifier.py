@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from os import PathLike
 from typing import Any, Self
 
@@ -169,10 +170,9 @@ class MDDFClassifier(BaseCascade):
         """
         if any(name.startswith("rules__") for name in params):
             rules = params.get("rules", self.rules)
-            if rules is None:
-                params["rules"] = MarginRules()
-            elif isinstance(rules, LayerRules):  # a copy, since the user may use them elsewhere
-                params["rules"] = MarginRules(**vars(rules))
+            if rules is None or isinstance(rules, LayerRules):
+                # A copy, since the user may use them elsewhere.
+                params["rules"] = copy(self._own_rules(rules))
         return super().set_params(**params)
 
     @classmethod

@@ -43,7 +43,8 @@ class LayerView:
     alphas : ndarray of shape (n_layers,)
         Coefficients of the layers so far.
     active : ndarray of bool of shape (n_samples,)
-        Rows on which the layer was trained, and which did not leave before.
+        In `screening`, the rows on which the layer was trained; in the other rules, those that
+        stay for the next layer.
     history : list of dict of str to float
         Figures of each layer, named as in ``history_``.
     n_folds : int

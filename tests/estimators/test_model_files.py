@@ -1,5 +1,6 @@
 """Files of `mddf.save`: whole, checked, the same bytes for the same model."""
 
+import os
 import struct
 import subprocess
 import sys
@@ -151,6 +152,14 @@ def test_other_files_are_refused(path):
         path.write_bytes(content)
         with pytest.raises(ValueError, match=message):
             mddf.load(path)
+
+
+def test_a_new_file_has_the_mode_of_others(forest, tmp_path, monkeypatch):
+    (tmp_path / "other").touch()
+    monkeypatch.delattr(os, "umask")  # it is of the whole process
+    mddf.save(forest, tmp_path / "model.mddf")
+    modes = {path.stat().st_mode for path in tmp_path.iterdir() if path.is_file()}
+    assert len(modes) == 1
 
 
 def test_folders_are_refused(forest, tmp_path):

@@ -175,6 +175,30 @@ def test_folds_of_the_user_and_groups_lose_rows_that_left():
     assert fit(rules, cv="oob").history_["active_samples"][1] < 300
 
 
+def test_a_cascade_ends_if_only_rows_of_one_fold_stay():
+    X, y = three_classes()
+    of_one_class, others = np.flatnonzero(y == 0), np.flatnonzero(y != 0)
+    # Forests of one class are sure of all other rows, which leave.
+    folds = [(others, of_one_class), (of_one_class, others)]
+    model = fit(LayerRules(screening=lambda view: 1.0), cv=folds)
+    assert (model.n_layers_, len(model.predict_proba(X))) == (1, 300)
+    assert model.stop_reason_ == (
+        "the rows that did not leave are in no fold of cv with others; kept 1 of 1 layer"
+    )
+
+
+def test_rules_cannot_change_the_state_of_a_cascade():
+    def stop(view):
+        for name in ("y", "sample_weight", "probabilities", "margins", "alphas", "active"):
+            assert not getattr(view, name).flags.writeable
+        return view.number == 2
+
+    rules = LayerRules(screening=lambda view: 0.8, stop=stop)
+    X, y = three_classes()
+    model = GCForestClassifier(**OPTIONS, rules=rules).fit(X, y, np.ones(300))
+    assert model.n_layers_ == 2
+
+
 def test_columns_trees_and_stop():
     model = fit(
         LayerRules(
@@ -211,6 +235,13 @@ def test_named_mddf():
     assert model.score(X, y) > 0.9
 
 
+def test_named_cascades_share_nothing():
+    GCForestClassifier.named("gcForestCS").rules.screening = None
+    assert GCForestClassifier.named("gcForestCS").rules.screening == AccuracyScreening()
+    MDDFClassifier.named("SF").forests.append("random")
+    assert MDDFClassifier.named("SF").forests == ["random"] * 4
+
+
 @pytest.mark.parametrize("name", ["gcForestCS", "DBC-Forest", "AWDF", "tree-network"])
 def test_rules_of_mddf_are_saved_with_the_model(name, tmp_path):
     X, y = three_classes()
@@ -236,3 +267,25 @@ def test_hyperparameters_of_mddf_are_searched_by_name():
     assert search.estimator.rules is None
     with pytest.raises(ValueError, match="Invalid parameter 'muu' for estimator MarginRules"):
         model.set_params(rules__muu=1)
+
+
+class LastLayer(MarginRules):
+    def coefficients(self, history):
+        return np.append(np.zeros(len(history.before)), 1.0)
+
+
+class OtherRules(LayerRules):
+    pass
+
+
+def test_classes_of_rules_are_kept_or_refused():
+    X, y = three_classes()
+    rules = LastLayer()
+    model = MDDFClassifier(**OPTIONS, rules=rules).set_params(rules__mu=0.05)
+    assert (type(model.rules), model.rules.mu, rules.mu) == (LastLayer, 0.05, 0.1)
+    assert model.fit(X, y).alphas_.tolist() == [0, 0, 1]
+    other = MDDFClassifier(rules=OtherRules())
+    for refused in (lambda: other.fit(X, y), lambda: other.set_params(rules__mu=0.05)):
+        with pytest.raises(ValueError, match="must be derived from MarginRules, got OtherRules"):
+            refused()
+    GCForestClassifier(**OPTIONS, rules=OtherRules()).fit(X, y)
