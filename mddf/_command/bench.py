@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -56,6 +57,9 @@ _PENALTIES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 3
 # Rarer categories share a code, since scikit-learn's boosting takes at most 255 of them.
 _MAX_CATEGORIES = 254
 
+# The model whose parameters --set sets.
+_SET_MODEL = "mddf deep-forest"
+
 Fold = tuple[np.ndarray, np.ndarray]
 
 
@@ -107,7 +111,7 @@ group are held out together; with --time, each fold follows its training rows.
         X = with_calendar(table.X, dates).dropna(axis=1, how="all")
         dependence = DependentRows.from_options(options, groups, times, table.rows)
         folds = _folds(options, X, table.y, table.task, dependence)
-        models = _chosen(_models(table.task, options, X, dependence), options.models)
+        models = _chosen(_models(table.task, options, X, dependence), options)
         n_threads = effective_n_jobs(options.n_jobs)
         with threadpool_limits(n_threads):  # models without n_jobs
             results = _cross_validate(models, X, table.y, folds, dependence)
@@ -116,14 +120,17 @@ group are held out together; with --time, each fold follows its training rows.
         if options.out is not None:
             files.write_table(options.out, results)
         n_folds = results["fold"].nunique()
+        kind_of_score = "mean ± deviation over" if n_folds > 1 else "scores of"
         print(
             f"{options.table.name}: {len(X)} rows, {X.shape[1]} features, {table.task} of "
-            f"{options.target!r}; mean ± deviation over {n_folds} folds"
+            f"{options.target!r}; {kind_of_score} {n_folds} fold{'s' * (n_folds > 1)}"
             f"{_kind_of_folds(options)}, seed {options.seed}, threads: {n_threads}"
         )
         print(_summary(results, "log-loss" if table.task == "classification" else "RMSE"))
         if n_folds < len(folds):
-            raise SystemExit(f"interrupted after {n_folds} of {len(folds)} folds")
+            sys.stdout.flush()
+            sys.stderr.write(f"interrupted after {n_folds} of {len(folds)} folds\n")
+            raise SystemExit(130)
 
 
 command = BenchCommand()
@@ -136,14 +143,17 @@ def _kind_of_folds(options: argparse.Namespace) -> str:
 
 
 def _chosen(
-    models: Mapping[str, BaseEstimator], names: Sequence[str] | None
+    models: Mapping[str, BaseEstimator], options: argparse.Namespace
 ) -> dict[str, BaseEstimator]:
     """The models that --models names, without regard to upper case."""
+    names = options.models
     name_of = {name.casefold(): name for name in models}
     for name in names or ():
         if name.casefold() not in name_of:
             known = ", ".join(map(repr, models))
             raise SystemExit(f"--models must be among {known}; got {name!r}")
+    if options.set and names is not None and _SET_MODEL not in map(str.casefold, names):
+        raise SystemExit(f"--set is for {_SET_MODEL!r}, which is not among --models")
     chosen = models if names is None else [name_of[name.casefold()] for name in names]
     return {name: models[name] for name in chosen}
 
@@ -152,8 +162,9 @@ def _summary(results: pd.DataFrame, main_score: str) -> str:
     """Means and standard deviations over folds, the best model first."""
     by_model = results.drop(columns="fold").groupby("model", sort=False)
     means = by_model.mean().sort_values(main_score)
-    deviations = by_model.std().loc[means.index]
-    summary = means.map("{:.4g}".format) + deviations.map(" ± {:.2g}".format)
+    summary = means.map("{:.4g}".format)
+    if results["fold"].nunique() > 1:
+        summary += by_model.std().loc[means.index].map(" ± {:.2g}".format)
     summary = summary.rename(columns={"fit_seconds": "fit, s", "predict_seconds": "predict, s"})
     return summary.to_string()
 

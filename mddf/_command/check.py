@@ -17,12 +17,15 @@ class CheckCommand(Command):
     description = """\
 Check a table before a fit: columns that equal the target or predict it nearly
 alone, identifiers, constant and mostly missing columns, columns of many different
-texts, and copies of rows. `mddf fit` makes the same checks for its report.
+texts or with several spellings of one, and copies of rows. `mddf fit` makes the same
+checks for its report.
 """
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         table_options.add_training_table(parser)
-        dependent_rows.add_groups_option(parser)
+        dependent_rows.add_groups_option(
+            parser, "so that a column is a leak only if it predicts other subjects"
+        )
         parser.add_argument(
             "--test", type=Path, metavar="TABLE",
             help="table of test rows, among which copies of training rows are searched",

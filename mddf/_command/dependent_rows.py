@@ -28,17 +28,16 @@ if TYPE_CHECKING:
 _GAP = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:d|days?)?\s*")
 
 
-def add_groups_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option for groups."""
+def add_groups_option(parser: argparse.ArgumentParser, use: str) -> None:
+    """Add the option for groups; `use` says what they are for."""
     parser.add_argument(
-        "--groups", metavar="COLUMN",
-        help="column of subjects, whose rows are held out together; it is not a feature",
-    )  # fmt: skip
+        "--groups", metavar="COLUMN", help=f"column of subjects, {use}; it is not a feature"
+    )
 
 
 def add_dependence_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for groups and times."""
-    add_groups_option(parser)
+    add_groups_option(parser, "whose rows are held out together")
     parser.add_argument(
         "--time", metavar="COLUMN",
         help="column of times, a number or one of --dates, which is not a feature: the last rows "
@@ -64,9 +63,12 @@ def check_options(options: argparse.Namespace) -> None:
         raise SystemExit("--groups and --time cannot be used together")
     if options.gap and options.time is None:
         raise SystemExit("--gap needs --time")
-    for option in ("groups", "time"):
-        if options.target is not None and getattr(options, option) == options.target:
-            raise SystemExit(f"--{option} must not be the target, got {options.target!r}")
+    _check_is_not_target(options, "time")
+
+
+def _check_is_not_target(options: argparse.Namespace, option: str) -> None:
+    if options.target is not None and getattr(options, option) == options.target:
+        raise SystemExit(f"--{option} must not be the target, got {options.target!r}")
 
 
 def gap(options: argparse.Namespace) -> float | str:
@@ -172,6 +174,7 @@ def read_groups(options: argparse.Namespace) -> np.ndarray | None:
     name = options.groups
     if name is None:
         return None
+    _check_is_not_target(options, "groups")
     form = format_from(options)
     source = rows.read(options.table, form, [name])
     rows.check_names(f"--groups must be a column of {options.table}:", [name], source.names)

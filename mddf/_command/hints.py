@@ -63,12 +63,7 @@ def warn_of_text(source: Source, schema: Schema) -> None:
 
 
 def warn_of_target(path: Path, target: str, y: np.ndarray) -> None:
-    """Warn of labels in several spellings, and of numbers that name rows."""
-    for one, other, *_ in spellings(np.unique(y).tolist()):
-        _warn(
-            f"{path}: the labels {one!r} and {other!r} of {target!r} are different classes, but "
-            "differ only by blanks and upper case"
-        )
+    """Warn of whole numbers that name the rows, which no feature can predict."""
     if y.dtype.kind in "iuf" and DataColumn(target, "number", y.astype(float)).identifies_rows:
         _warn(
             f"{path}: the target {target!r} looks like an identifier of the rows, since its whole "
@@ -92,6 +87,19 @@ def warn_of_codes(source: Source, schema: Schema) -> None:
                 f"{place_in_file(source, row)} has {texts[row].as_py().strip()!r}, "
                 f"which looks like a code: --text {column.name!r} makes categories of them; else "
                 f"--numbers {column.name!r}"
+            )
+
+
+def warn_of_spellings(source: Source, schema: Schema) -> None:
+    """Warn of categories that differ only by blanks and upper case."""
+    for column in (*schema.columns, schema.target):
+        levels = column.levels or ()
+        groups = spellings(levels)
+        if groups and not are_many_texts(len(levels), source.n_rows):
+            one, other, *_ = groups[0]
+            _warn(
+                f"{source.path}: column {column.name!r} has {one!r} and {other!r}: these are "
+                "different categories, but differ only by blanks and upper case"
             )
 
 

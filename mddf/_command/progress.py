@@ -1,4 +1,4 @@
-"""Progress of ``mddf fit``: a bar for all of its fits together."""
+"""Progress of ``mddf fit`` and ``mddf bench``: a bar for all of its fits together."""
 
 from __future__ import annotations
 

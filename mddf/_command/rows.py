@@ -141,6 +141,7 @@ def read_training(
         hints.warn_of_target(path, target, y)
         hints.warn_of_text(source, schema)
         hints.warn_of_codes(source, schema)
+        hints.warn_of_spellings(source, schema)
     kept = np.arange(len(y)) if source.kept_rows is None else source.kept_rows
     return TrainingTable(X, y, schema, task, kept)
 

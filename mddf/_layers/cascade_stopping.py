@@ -76,9 +76,9 @@ class Stopper:
         n_waited = n_trained - 1 - self._improved
         if n_waited == 0:
             return f"n_layers={self.n_layers} reached while the score still rose; {kept_layers}"
-        change = f"rose by at most {self.tol:.3g}" if self.tol else "did not rise"
+        more_than = f", by more than {self.tol:.3g}" if self.tol else ""
         reached = f"n_layers={self.n_layers} reached, " if n_waited < self.patience else ""
         return (
-            f"{reached}the score of layer {self._improved + 1}, {last_gain['score']:.4f}, "
-            f"{change} in the {n_waited} layer{'s' * (n_waited > 1)} after it; {kept_layers}"
+            f"{reached}no layer was better than layer {self._improved + 1}, with the score "
+            f"{last_gain['score']:.4f}{more_than}, among the {n_waited} after it; {kept_layers}"
         )

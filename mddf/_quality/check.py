@@ -114,6 +114,7 @@ def check(
         findings.extend(_quality(column))
         if column.name not in names_of_subjects:
             findings.extend(_many_values(column))
+            findings.extend(_spellings(column))
     findings.extend(subjects)
     return Findings(findings)
 
@@ -140,10 +141,11 @@ def _quality(column: DataColumn) -> Iterator[Finding]:
             f"{n_missing / n_rows:.1%} of the cells are missing",
             "make sure that cells are missing for the same reason when you predict",
         )
-    yield from _spellings(column)
 
 
 def _spellings(column: DataColumn) -> Iterator[Finding]:
+    if column.identifies_rows or column.has_many_texts:
+        return
     groups = texts.spellings(column.levels)
     if groups:
         n_values = len(column.levels)
@@ -183,7 +185,6 @@ def _many_values(column: DataColumn) -> Iterator[Finding]:
             f"{column.n_present} rows with {kind} that are nearly all different",
             "leave the column out; use it to name rows",
         )
-        return
 
 
 def _subjects(columns: list[DataColumn]) -> Iterator[Finding]:

@@ -312,7 +312,11 @@ class Parser(argparse.ArgumentParser):
             elif name in self.several:  # "A B" or "A,B", without repetitions
                 setattr(options, name, list(dict.fromkeys(v for group in parsed for v in group)))
         options.study, options.asked_out = self.study, options.out
-        options.out = options.out or RESULTS / f"{self.study}{'-quick' * options.quick}"
+        if options.out is None:
+            try:
+                options.out = folder(RESULTS / f"{self.study}{'-quick' * options.quick}")
+            except argparse.ArgumentTypeError as error:
+                self.error(f"without --out, the folder of results {error}")
         return options
 
 

@@ -31,7 +31,10 @@ class Metric:
 
 def _log_loss(y, probabilities):
     """Log-loss of classes that are numbered in the order of the probabilities."""
-    return metrics.log_loss(y, probabilities, labels=range(probabilities.shape[1]))
+    # Those of some libraries have 32 bits, and a sum that differs from 1 by more than scikit-learn
+    # allows.
+    sums = probabilities.sum(axis=1, keepdims=True)
+    return metrics.log_loss(y, probabilities / sums, labels=range(probabilities.shape[1]))
 
 
 def _auc(y, probabilities):

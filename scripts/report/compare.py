@@ -42,8 +42,9 @@ from _lab.study import Study
 ANCHOR, BAG = "random-forest", "catboost-bag"
 # Eight folds as in the bags of AutoGluon.
 FOLDS = 8
-# Folds of the stack of AutoGluon, as in the published table.
+# Folds and levels of the stack of AutoGluon, as in the published table.
 AUTOGLUON_FOLDS = 5
+AUTOGLUON_LEVELS = 1
 # Upper limit of the rounds; early stopping ends the fits before.
 ROUNDS = 4000
 # Rounds without improvement until a fit stops; not tuned.
@@ -120,7 +121,7 @@ class AutoGluon:
         self.predictor_.fit(
             X.assign(**{target: y}), hyperparameters=self.TREES | own,
             time_limit=self.time_limit, num_bag_folds=AUTOGLUON_FOLDS,
-            num_stack_levels=1, dynamic_stacking=False, num_cpus=1, num_gpus=0,
+            num_stack_levels=AUTOGLUON_LEVELS, dynamic_stacking=False, num_cpus=1, num_gpus=0,
             ag_args_ensemble={"fold_fitting_strategy": "sequential_local"},
         )  # fmt: skip
         if self.task != "regression":

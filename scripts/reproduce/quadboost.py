@@ -141,9 +141,10 @@ def report(frame, options):
     risk_table = tables.Table(
         "table1", "Table 1: test risk (published)", display, wide.reset_index()
     )
+    gaps = differences(frame)
     pair_results = pairs(frame)
     if pair_results.empty:  # no set has all algorithms yet
-        return [risk_table]
+        return [risk_table, gaps]
     published = tables.published("quadboost_table2.tsv")
     stars = {True: "*", False: ""}
     published["better"] = published["prob_row_better"] + (
@@ -160,8 +161,37 @@ def report(frame, options):
     title = "Table 2: P(row better than column), * sign test p <= .05 (published)"
     return [
         risk_table,
+        gaps,
         tables.Table("table2", title, _beside(display, published), pair_results),
     ]
+
+
+def differences(frame):
+    """Return a table of differences from the published risks, in standard deviations.
+
+    The deviation is computed for the difference of two risks at their mean, on independent test
+    sets of this size. The splits of the paper are unknown, and may share rows with these.
+    """
+    published_risks = tables.published("quadboost_table1.tsv").set_index("set")
+    rows = {}
+    for set, cells in frame.groupby("set", sort=False):
+        rows[set] = {"test rows": len(cells["right"].iloc[0])}
+        for method, risk in zip(cells["method"], cells["risk"], strict=True):
+            published = (
+                float(published_risks.loc[set, method]) if set in published_risks.index else np.nan
+            )
+            n = rows[set]["test rows"]
+            # At least one error in both test sets: otherwise two risks of 0 would divide by 0.
+            mean = max((risk + published) / 2, 1 / (2 * n))
+            rows[set][method] = (risk - published) / np.sqrt(2 * mean * (1 - mean) / n)
+    numbers = tables.pd.DataFrame.from_dict(rows, orient="index").rename_axis("set")
+    sizes = numbers.drop(columns="test rows").abs()
+    display = numbers.drop(columns="test rows").map("{:+.1f}".format).mask(sizes.isna(), "")
+    display.insert(0, "test rows", numbers["test rows"].astype(int).astype(str))
+    display["mean size"] = sizes.mean(axis=1).map("{:.1f}".format)
+    display.loc["mean size"] = ["", *sizes.mean().map("{:.2f}".format), ""]
+    title = "Risk minus published risk, in standard deviations of the difference"
+    return tables.Table("differences", title, display, numbers.reset_index())
 
 
 def _beside(measured, published):

@@ -171,11 +171,20 @@ def test_an_interrupted_comparison_shows_whole_folds(folder, capsys, monkeypatch
 
     original = model.fit
     monkeypatch.setattr(model, "fit", fit)
-    with pytest.raises(SystemExit, match="interrupted after 2 of 5 folds"):
-        run("bench", "diabetes.csv", "--target", "target", "--n-jobs", 1, "--out", "folds.csv",
-            "--models", "scikit-learn linear", "scikit-learn forest")  # fmt: skip
-    assert "over 2 folds" in capsys.readouterr().out
+    words = ["bench", "diabetes.csv", "--target", "target", "--n-jobs", 1, "--out", "folds.csv",
+             "--overwrite", "--models", "scikit-learn linear", "scikit-learn forest"]  # fmt: skip
+    with pytest.raises(SystemExit, match="130"):
+        run(*words)
+    printed = capsys.readouterr()
+    assert "deviation over 2 folds" in printed.out
+    assert "interrupted after 2 of 5 folds" in printed.err
     assert pd.read_csv("folds.csv")["fold"].tolist() == [0, 0, 1, 1]
+    fits[:] = [0]
+    with pytest.raises(SystemExit, match="130"):
+        run(*words)
+    output = capsys.readouterr().out
+    assert "scores of 1 fold, seed 0" in output
+    assert "nan" not in output
 
 
 def test_comparison_of_groups_and_of_times(folder, capsys):
@@ -272,6 +281,11 @@ def test_other_estimators(folder, capsys):
             ["bench", "wine.csv", "--target", "kind", "--models", "forest"],
             "--models must be among 'mddf deep-forest', .*; got 'forest'",
         ),
+        (
+            ["bench", "wine.csv", "--target", "kind", "--models", "LightGBM", "--set", "cv=2"],
+            "--set is for 'mddf deep-forest', which is not among --models",
+        ),
+        (["check", "wine.csv", "--target", "kind", "--groups", "kind"], "must not be the target"),
         (
             ["bench", "wine.csv", "--target", "kind", "--time", "alcohol", "--repeats", 2],
             "--repeats must be 1 with --time, got 2",

@@ -82,3 +82,11 @@ def test_oob_score(data):
     names = np.array(["u", "v", "w"])
     by_name = RandomForestClassifier(100, **options).fit(X, names[y])
     assert by_name.oob_score_ == other.oob_score_
+
+
+def test_out_of_bag_is_at_chance_for_random_labels():
+    rng = np.random.default_rng(13)
+    X, y = rng.normal(size=(1000, 5)), rng.integers(0, 2, 1000)
+    for Forest in (RandomForestClassifier, CompletelyRandomForestClassifier):
+        forest = Forest(30, bootstrap=True, oob_score=True, random_state=0).fit(X, y)
+        assert 0.45 < forest.oob_score_ < 0.55

@@ -38,6 +38,12 @@ def test_accuracy_over_layers_is_drawn_without_options(script, tmp_path, monkeyp
     )
 
 
+def test_classes_have_styles_of_their_own(script):
+    styles = script("_lab.pictures").class_styles(26)
+    assert len({style["color"] for style in styles[:10]}) == 10
+    assert len({tuple(style.values()) for style in styles}) == 26
+
+
 def test_losses_on_held_out_rows(script, tmp_path):
     run = script("report.compare")
     (tmp_path / "own.py").write_text(

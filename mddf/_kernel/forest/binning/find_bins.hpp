@@ -47,6 +47,7 @@ class DistinctValues {
     if (only_integers_) return;
     for (int64_t i = 0; i < n && few_; ++i) {
       if (std::isnan(values[i])) continue;
+      // Also -0.0, whose key would differ from that of 0.0.
       const bool small = values[i] >= 0 && values[i] < kIntegers;
       if (const int whole = small ? static_cast<int>(values[i]) : -1; small && whole == values[i])
         ++counts_[0][whole];

@@ -72,7 +72,7 @@ inline int draw_cut(const TrainingData& data, int32_t column, int low, int high,
 }
 
 // The codes of a node in a column. If a present value occurs, `low` and `high` are the lowest and
-// highest codes of present values.
+// highest codes of present values; else the range counts as constant, without missing codes.
 struct CodeRange {
   int low, high;
   bool has_missing;
