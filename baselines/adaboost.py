@@ -173,7 +173,8 @@ class AdaBoostClassifier(BaseMarginBoosting):
         """Yield the weights D_t of the training rows in every round, and after the last one.
 
         Rows that are hard to classify get large weights in later rounds. With mislabelled rows,
-        the largest weights point to candidates.
+        the largest weights point to candidates. With early stopping, fit held some rows back: the
+        weights of all rows are then not those of the fit.
 
         Parameters
         ----------

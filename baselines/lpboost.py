@@ -112,7 +112,7 @@ class LPBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
 
     def __init__(
         self,
-        nu: float | None = 0.1,
+        nu: float = 0.1,
         *,
         C: float | None = None,
         n_estimators: int = 100,
@@ -226,7 +226,6 @@ class _MasterProgram:
         self._nu_form = params.C is None
         self._solve: Callable[[FloatArray, FloatArray], Solution]
         if params.C is None:
-            assert params.nu is not None
             self._solve = solve_nu_form
             share = _shares(sample_weight)
             # Caps that overflow for a tiny nu are no caps, as they should be.

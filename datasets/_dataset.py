@@ -97,11 +97,6 @@ class Dataset:
         return tuple(self.categories)
 
     @property
-    def categorical_indices(self) -> tuple[int, ...]:
-        """Positions of the columns that hold categories."""
-        return tuple(self.feature_names.index(name) for name in self.categories)
-
-    @property
     def has_standard_split(self) -> bool:
         """Whether upstream defines which rows are for training and which for testing."""
         return self.n_train is not None

@@ -165,6 +165,7 @@ class GradientBoostingModel(_AutoGluonModel):
     """`GradientBoostingClassifier` or `GradientBoostingRegressor` as a model of AutoGluon.
 
     Early stopping uses the rows that AutoGluon holds out, or rows of its own if there are none.
+    AutoGluon's limit of time has no effect on the fit: `max_iter` bounds it.
 
     Examples
     --------

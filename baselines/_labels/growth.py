@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mddf._base.messages import short
+from mddf._base.progress import tell_line
 from mddf._base.serialization import register_serializable
 from mddf._base.validation import is_list
 from mddf._fitted.fitted_model import Stage
@@ -133,18 +134,17 @@ def grow_label_forest(
         # 2. Add the layer, and stop if the measure no longer improves.
         figures = _figures(number, trainer, layer, measure)
         layers.append(layer)
-        if verbose:
-            print(
-                f"layer {number + 1}: out-of-fold {measure} {figures['measure']:.4f}, "
-                f"{layer.reused:.1%} reused, {figures['time']:.1f} s"
-            )
+        tell_line(
+            f"layer {number + 1}: out-of-fold {measure} {figures['measure']:.4f}, "
+            f"{layer.reused:.1%} reused, {figures['time']:.1f} s",
+            verbose=verbose,
+        )
         if stopper.is_over(figures, layer.probabilities):
             break
 
     # 3. Drop the layers after the best one.
     reason = stopper.reason()
-    if verbose:
-        print(reason)
+    tell_line(reason, verbose=verbose)
     layers = layers[: stopper.last_kept + 1]
     return GrownLabelForest(
         [layer.stage for layer in layers], [layer.vectors for layer in layers], reason

@@ -34,24 +34,29 @@ def read_plain(path: Path) -> bytes:
     opener = _OPENERS.get(path.suffix)
     if opener is None:
         return path.read_bytes()
-    try:
-        with opener(path) as file:
-            content: bytes = file.read()
-            return content
-    except _DAMAGE as error:
-        raise DataFileError(
-            f"{path}: must be a whole {path.suffix} file, but it is damaged or truncated: {error}"
-        ) from error
+    # Files that cannot be opened are not damaged: these errors stay as they are.
+    with path.open("rb") as packed:
+        try:
+            with opener(packed) as file:
+                content: bytes = file.read()
+                return content
+        except _DAMAGE as error:
+            raise DataFileError(
+                f"{path}: must be a whole {path.suffix} file, but it is damaged or truncated: "
+                f"{error}"
+            ) from error
 
 
 def read_zip(path: Path, member: str) -> bytes:
     """Read one entry of a zip archive into memory; nothing is unpacked to disk."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if member not in archive.namelist():
-                raise DataFileError(f"{path}: must hold {member!r}, got {archive.namelist()[:9]}")
-            return archive.read(member)
-    except _DAMAGE as error:
-        raise DataFileError(
-            f"{path}: must be a whole zip archive, but it is damaged or truncated: {error}"
-        ) from error
+    with path.open("rb") as packed:
+        try:
+            with zipfile.ZipFile(packed) as archive:
+                names = archive.namelist()
+                if member not in names:
+                    raise DataFileError(f"{path}: must hold {member!r}, got {names[:9]}")
+                return archive.read(member)
+        except _DAMAGE as error:
+            raise DataFileError(
+                f"{path}: must be a whole zip archive, but it is damaged or truncated: {error}"
+            ) from error

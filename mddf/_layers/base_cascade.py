@@ -78,12 +78,12 @@ Attributes
 ----------
 classes_ : ndarray of shape (n_classes,)
 history_ : dict of str to ndarray of shape (n_grown,)
-    Out-of-fold figures of all layers that were grown: "accuracy", "score", "margin_mean",
-    "margin_std" and "margin_ratio" (std / mean) of the layers so far together; "layer_score"
-    of the layer alone; "alpha", its coefficient when it was grown; "effective_samples",
-    ``1 / sum D^2`` for the sample weights D; "active_samples", the rows on which it was
-    trained, all rows unless `rules` let some leave; "time" in seconds; and "layer", its number
-    from 1.
+    Out-of-fold figures of the n_grown layers that were grown, kept or not: "accuracy", "score",
+    "margin_mean", "margin_std" and "margin_ratio" (std / mean) of the layers so far together;
+    "layer_score" of the layer alone; "alpha", its coefficient when it was grown;
+    "effective_samples", ``1 / sum D^2`` for the sample weights D; "active_samples", the rows on
+    which it was trained, all rows unless `rules` let some leave; "time" in seconds; and "layer",
+    its number from 1.
 margins_ : ndarray of shape (n_grown, n_samples)
     Out-of-fold margins of the layers so far together, in [-1, 1].
 weights_ : ndarray of shape (n_grown, n_samples)

@@ -59,6 +59,11 @@ class Checkpoint:
             state, notes = load_with_notes(path)
         except ModelFileError as error:
             raise ValueError(f"checkpoint: {error}; delete it, and fit again") from error
+        if "fit" not in notes:
+            raise ValueError(
+                f"checkpoint: {str(path)!r} must be a layer of a fit, got another file of mddf; "
+                "give another folder"
+            )
         before = notes["fit"] | {"layer": notes["layer"]}
         now = self.fit | {"layer": number}
         for name in [*now, *before]:

@@ -105,10 +105,11 @@ class DeepForestClassifier(BaseDeepForest, ProbabilityClassifier):
         their labels. Their log-loss is close to the log-loss of new samples. NaN for samples
         without one, which have no past in time order.
     history_ : dict of str to ndarray of shape (n_grown,)
-        Out-of-fold metrics of the average up to each trained layer: "score", "log_loss",
-        "accuracy", "margin_mean", "margin_std", "margin_ratio"; "time" in seconds; and "layer",
-        its number from 1. A last layer that was not kept may have been evaluated on a quarter of
-        the samples, as `stop_reason_` says; its "score" is then minus the log-loss.
+        Out-of-fold metrics of the average up to each of the n_grown layers that were trained:
+        "score", "log_loss", "accuracy", "margin_mean", "margin_std", "margin_ratio"; "time" in
+        seconds; and "layer", its number from 1. A last layer that was not kept may have been
+        evaluated on a quarter of the samples, as `stop_reason_` says; its "score" is then minus
+        the log-loss.
     leaderboard_ : list of dict
         All members of all trained layers: "layer"; "member"; out-of-fold "log_loss" and
         "accuracy"; "weight" in the average; "gain", the decrease of the average's out-of-fold loss

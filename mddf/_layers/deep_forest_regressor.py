@@ -79,11 +79,11 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         Out-of-fold predictions of the training samples, by models that have not seen their
         targets. Their errors are close to the errors of new samples.
     history_ : dict of str to ndarray of shape (n_grown,)
-        Metrics of the average up to each trained layer, out-of-fold as `oof_prediction_` is:
-        "r2", and "rmse" in units of the targets' standard deviation, both means over outputs;
-        "score", which is "r2"; "time" in seconds; and "layer", its number from 1. A last layer
-        that was not kept may have been evaluated on a quarter of the samples, as `stop_reason_`
-        says.
+        Metrics of the average up to each of the n_grown layers that were trained, out-of-fold as
+        `oof_prediction_` is: "r2", and "rmse" in units of the targets' standard deviation, both
+        means over outputs; "score", which is "r2"; "time" in seconds; and "layer", its number
+        from 1. A last layer that was not kept may have been evaluated on a quarter of the samples,
+        as `stop_reason_` says.
     leaderboard_ : list of dict
         All members of all trained layers: "layer"; "member"; out-of-fold "rmse" and "r2"; "weight"
         in the average; "gain", the decrease of the average's out-of-fold squared error by the

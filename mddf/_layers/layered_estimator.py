@@ -119,7 +119,7 @@ class Layered(TransformerMixin, TableEstimator):
     random_state: int | np.random.RandomState | None
     checkpoint: str | PathLike[str] | None
     time_limit: float | None = None  # parameter of deep forests only
-    _n_without_oof: int = 0  # models of earlier releases lack it
+    _n_without_oof: int
     _seen: str  # hash of the table of the fit
 
     def get_params(self, deep: bool = True) -> dict[str, object]:
@@ -217,11 +217,11 @@ class Layered(TransformerMixin, TableEstimator):
     ) -> np.ndarray:
         """Fit the layers and return the layer features of the training samples.
 
-        The features are out-of-fold: they come from trees that did not see the sample. Another
+        The features are out-of-fold: they come from models that did not see the sample. Another
         model that is trained on them therefore meets similar features on new samples, after
-        `transform`. This is why they differ from ``fit(X, y).transform(X)``. From the second layer
-        on, the similarity is not perfect: a sample's neighbours pass on vectors of trees that saw
-        its label, so that its own vectors know a little too much about it.
+        `transform`. This is why they differ from ``fit(X, y).transform(X)``. In cascades, the
+        similarity is not perfect from the second layer on: a sample's neighbours pass on vectors
+        of models that saw its label, so that its own vectors know a little too much about it.
 
         Parameters
         ----------
@@ -317,7 +317,7 @@ class Layered(TransformerMixin, TableEstimator):
             `get_feature_names_out`.
         """
         check_is_fitted(self)
-        # Whether they are is decided by the codes of all columns.
+        # The codes of all columns decide whether these are the training samples.
         rows = self._encode(X, all_columns=True)
         warn_of_seen(rows.all_rows().codes, self._seen)
         stages = self._fitted_stages()
@@ -407,7 +407,7 @@ def staged_predict_proba(self: Any, X: TableLike) -> Iterator[np.ndarray | list[
     Yields
     ------
     ndarray of shape (n_samples, n_classes), or a list of these if there are several outputs
-        Once for each layer that is kept and has a weight above 0, or one before it.
+        Once for each layer that is kept, from the first one with a weight above 0 on.
     """
     yield from map(self._by_output, self._staged_predictions(X))
 

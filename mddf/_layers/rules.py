@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mddf._base.messages import short
-from mddf._base.validation import naming
+from mddf._base.validation import COUNT, finite, naming
 from mddf._layers.margin_loss import MarginHistory, reweight
 from mddf._layers.memmap import mean_of
 
@@ -223,11 +223,14 @@ class LayerRules:
         if self.screening is None:
             return None
         gate = _call("screening", self.screening, view)
-        if gate is None:
+        if gate is None or (isinstance(gate, Real) and np.isnan(float(gate))):
             return None
-        if not isinstance(gate, Real):
-            raise ValueError(f"screening of rules must return a number or None, got {short(gate)}")
-        return None if np.isnan(float(gate)) else float(gate)
+        if gate not in finite():
+            raise ValueError(
+                "screening of rules must return a finite number of at least 0, or None, got "
+                f"{short(gate)}"
+            )
+        return float(gate)
 
     def factors(self, view: LayerView, default: np.ndarray | None) -> np.ndarray | None:
         """Factors of the samples' weights, of mean about 1; the default without a rule.
@@ -275,9 +278,9 @@ class LayerRules:
         if self.n_estimators is None:
             return 1.0
         factor = _call("n_estimators", self.n_estimators, view)
-        if not isinstance(factor, Real) or not float(factor) > 0:
+        if factor not in finite(closed="right"):
             raise ValueError(
-                f"n_estimators of rules must return a factor above 0, got {short(factor)}"
+                f"n_estimators of rules must return a finite factor above 0, got {short(factor)}"
             )
         return min(float(factor), _MAX_TREE_FACTOR)
 
@@ -286,7 +289,7 @@ class LayerRules:
         if self.max_depth is None:
             return None
         depth = _call("max_depth", self.max_depth, view)
-        if depth is not None and (not isinstance(depth, Integral) or depth < 1):
+        if depth is not None and depth not in COUNT:
             raise ValueError(
                 f"max_depth of rules must return an int of at least 1 or None, got {short(depth)}"
             )
@@ -294,7 +297,15 @@ class LayerRules:
 
     def is_over(self, view: LayerView) -> bool:
         """Whether the rule stops the cascade."""
-        return self.stop is not None and bool(_call("stop", self.stop, view))
+        if self.stop is None:
+            return False
+        is_over = _call("stop", self.stop, view)
+        try:
+            return bool(is_over)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"stop of rules must return True or False, got {short(is_over)}"
+            ) from error
 
 
 def _call(name: str, rule: Callable[[LayerView], Any], view: LayerView) -> Any:

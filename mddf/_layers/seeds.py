@@ -13,8 +13,9 @@ from sklearn.utils import check_random_state
 class Purpose(Enum):
     """Purpose of a random stream.
 
-    The numbers are mixed into the seeds. They never change: the same `random_state` has to give
-    the same predictions in every release. A new purpose takes the next free number.
+    The numbers are mixed into the seeds. They do not change: the same `random_state` has to give
+    the same predictions in every patch release. A new purpose takes a number after the last one;
+    4 and 8 are not in use.
     """
 
     # Forests on folds: of a cascade's layer, or of the first layer of a deep forest.

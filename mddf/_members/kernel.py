@@ -32,9 +32,9 @@ _PENALTIES = np.logspace(-4, 2, 13)
 LEAST_WEIGHT = 1e-12
 # Added to the diagonal of the landmarks' kernel matrix, so that it is positive definite in
 # floating point.
-_JITTER = 1e-6
+JITTER = 1e-6
 # Rows of a block of predictions, which bounds its memory. Not tuned.
-_BLOCK = 1024
+BLOCK_ROWS = 1024
 # Candidates for the kernel: Laplace kernels, whose width is a multiple of the median distance, and
 # a Gaussian kernel.
 _KERNELS: tuple[dict[str, float], ...] = (
@@ -155,7 +155,7 @@ class KernelRidge(BaseEstimator):
         """Features whose inner products are the kernel, and the Cholesky factor behind them."""
         kernel_matrix = np.vstack(list(similarities))
         n = len(self.landmarks_)
-        among_landmarks = kernel_matrix[:n] + _JITTER * np.eye(n)
+        among_landmarks = kernel_matrix[:n] + JITTER * np.eye(n)
         root = cholesky(among_landmarks, lower=True, overwrite_a=True)
         return solve_triangular(root, kernel_matrix.T, lower=True, overwrite_b=True).T, root
 
@@ -210,8 +210,8 @@ class KernelRidge(BaseEstimator):
 
     def _similarities(self, X: np.ndarray) -> Iterator[np.ndarray]:
         """Kernel of rows and landmarks, by blocks of rows."""
-        for first in range(0, len(X), _BLOCK):
-            rows = X[first : first + _BLOCK]
+        for first in range(0, len(X), BLOCK_ROWS):
+            rows = X[first : first + BLOCK_ROWS]
             if isinstance(self.encoding_, NormalScores):
                 distances = self.encoding_.distances(rows, self.landmarks_)
             else:

@@ -15,6 +15,8 @@ from mddf._base.elementary import class_probabilities, exp, log
 from mddf._base.serialization import register_serializable
 from mddf._fitted.calibration import log_losses
 from mddf._members.kernel import (
+    BLOCK_ROWS,
+    JITTER,
     MOST_ROWS,
     drawn_rows,
     round_to_grain,
@@ -37,15 +39,10 @@ _COMPARED_ROWS = 1000
 _COMPARED_SCORES = 3000
 _FEWEST_COMPARED_ROWS = 300
 _N_FOLDS = 3
-# Added to the diagonal of the landmarks' kernel matrix, so that it is positive definite in
-# floating point.
-_JITTER = 1e-6
 # Tolerances of fits that are compared, and of the fit on all rows. With 1e-3 for the former, other
 # penalties were chosen on balance, and the loss of the deep forest rose by 5 %.
 _ROUGH_TOLERANCE = 2e-4
 _TOLERANCE = 1e-4
-# Rows of a block of predictions, which bounds its memory. Not tuned.
-_BLOCK = 1024
 
 
 @dataclass(frozen=True)
@@ -204,8 +201,8 @@ class KernelLogisticClassifier(ClassifierMixin, BaseEstimator):
 
     def _scores(self, X: np.ndarray) -> Iterator[np.ndarray]:
         """Scores, by blocks of rows."""
-        for first in range(0, len(X), _BLOCK):
-            kernel = self._kernel(self._encoded(X[first : first + _BLOCK]))
+        for first in range(0, len(X), BLOCK_ROWS):
+            kernel = self._kernel(self._encoded(X[first : first + BLOCK_ROWS]))
             yield product(kernel, self.bumps_) + self.intercept_
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
@@ -221,7 +218,7 @@ class KernelLogisticClassifier(ClassifierMixin, BaseEstimator):
 
 def _kernel_features(kernel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Features whose inner products are the kernel, and a constant one; the Cholesky factor."""
-    features, root = _core.kernel_features(kernel, _JITTER)
+    features, root = _core.kernel_features(kernel, JITTER)
     return np.column_stack([features, np.ones(len(features))]), root
 
 

@@ -184,3 +184,12 @@ def test_refusals():
         with pytest.raises(ValueError, match=message):
             model.fit(X, y)
         assert not hasattr(model, "classes_")
+
+
+def test_layers_are_logged(caplog, capsys):
+    X, y = six_labels()
+    with caplog.at_level("INFO", logger="mddf"):
+        model = MLDFClassifier(2, n_estimators=3, random_state=0).fit(X, y)
+    assert "layer 1: out-of-fold hamming-loss" in caplog.messages[0]
+    assert caplog.messages[-1] == model.stop_reason_
+    assert not capsys.readouterr().out

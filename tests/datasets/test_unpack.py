@@ -74,3 +74,11 @@ def test_any_byte_may_be_wrong(write, name, whole):
         else:
             assert content == CONTENT  # the byte was part of a date, say
     assert refused > 250
+
+
+@pytest.mark.parametrize("read", [read_plain, lambda path: read_zip(path, "a")])
+def test_files_that_cannot_be_opened_are_not_called_damaged(tmp_path, read):
+    path = tmp_path / "a.gz"
+    path.symlink_to(path)
+    with pytest.raises(OSError, match="symbolic link"):
+        read(path)

@@ -14,6 +14,7 @@ from sklearn.metrics import accuracy_score, f1_score, make_scorer
 from sklearn.model_selection import KFold, PredefinedSplit
 from sklearn.naive_bayes import GaussianNB
 
+import mddf
 from mddf import DeepForestClassifier, DeepForestRegressor, MDDFClassifier, RandomForestClassifier
 from mddf.rules import AccuracyScreening, LayerRules, MarginRules, trees_by_rows
 
@@ -213,6 +214,13 @@ def test_damaged_and_renamed_files_are_refused(tmp_path):
         first.write_bytes(damaged)
         with pytest.raises(ValueError, match=r"checkpoint: .*layer-001\.mddf.*; delete it"):
             cascade(tmp_path, n_layers=2).fit(X, y)
+
+
+def test_other_files_of_mddf_are_refused(tmp_path):
+    X, y = three_classes()
+    mddf.save(RandomForestClassifier(2).fit(X, y), tmp_path / "layer-001.mddf")
+    with pytest.raises(ValueError, match=r"layer-001\.mddf' must be a layer of a fit, got"):
+        cascade(tmp_path).fit(X, y)
 
 
 def fit_in_folder(make, folder):

@@ -289,3 +289,19 @@ def test_classes_of_rules_are_kept_or_refused():
         with pytest.raises(ValueError, match="must be derived from MarginRules, got OtherRules"):
             refused()
     GCForestClassifier(**OPTIONS, rules=OtherRules()).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("name", "returned", "expected"),
+    [
+        ("screening", True, "a finite number of at least 0, or None, got True"),
+        ("screening", np.inf, "a finite number of at least 0, or None, got inf"),
+        ("n_estimators", True, "a finite factor above 0, got True"),
+        ("n_estimators", np.inf, "a finite factor above 0, got inf"),
+        ("max_depth", True, "an int of at least 1 or None, got True"),
+        ("stop", np.zeros(300), "True or False, got ndarray of shape"),
+    ],
+)
+def test_results_of_rules_are_checked(name, returned, expected):
+    with pytest.raises(ValueError, match=f"{name} of rules must return {expected}"):
+        fit(LayerRules(**{name: lambda view: returned}))

@@ -39,7 +39,7 @@ def twin_features(model, X):
     is_gaussian = isinstance(model, KernelLogisticClassifier) or "gamma" in model.kernel_
     similar = rbf_kernel if is_gaussian else laplacian_kernel
     values, vectors = np.linalg.eigh(similar(model.landmarks_, gamma=model.rate_))
-    values += kernel._JITTER
+    values += kernel.JITTER
     return similar(model._encoded(X), model.landmarks_, model.rate_) @ vectors / np.sqrt(values)
 
 
