@@ -250,7 +250,7 @@ def _cancel(client: Client, name: str, workers: Sequence[str]) -> None:
 
 @contextmanager
 def _locked(client: Client, workers: Sequence[str]) -> Iterator[None]:
-    lock = MultiLock(names=[f"mddf {worker}" for worker in workers])
+    lock = MultiLock(names=[f"mddf {worker}" for worker in workers], client=client)
     lock.acquire()
     try:
         yield

@@ -1,4 +1,4 @@
 """The commands of ``mddf``, which turn tables into models, reports and predictions.
 
-This room may import every other room, and no room imports it.
+This room may import every other room but `batch`, the only one that imports it.
 """

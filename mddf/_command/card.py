@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mddf._members.kernel import MOST_LANDMARKS
+
 from . import files
 from .command import Command
 from .scores import N_DRAWS
@@ -74,7 +76,10 @@ def _lines_of_card(stored: files.StoredModel, path: Path, purpose: str) -> Itera
         f"fitted on {facts['date']}."
     )
     if any("kernel" in row["member"] for row in getattr(stored.model, "leaderboard_", ())):
-        yield "The file may hold up to 1000 of these rows, encoded, in the model's kernel members."
+        yield (
+            f"The file may hold up to {MOST_LANDMARKS} of these rows, encoded, in the model's "
+            "kernel members."
+        )
     if facts["classes"]:
         yield f"Classes: {', '.join(map(_escaped, facts['classes']))}."
     yield from ("", *_table(facts["columns"]))
@@ -124,8 +129,8 @@ def _methods(stored: files.StoredModel) -> Iterator[str]:
             "Its prediction is a weighted average of these models, with weights of least loss of "
             f"out-of-fold predictions: {weights}."
         )
-    missing = [row for row in facts["columns"] if row["missing"] != "0.0 %"]
-    shares = ", ".join(f"{row['column']} {row['missing']}" for row in missing)
+    missing = [column for column in stored.schema.columns if column.missing_share > 0]
+    shares = ", ".join(f"{column.name} {100 * column.missing_share:.3g} %" for column in missing)
     filling = ""
     if any(row["member"] in _FILLING_MEMBERS for row in members):
         filling = "; linear, kernel and network members fill in means or medians"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -34,7 +35,10 @@ def setting(text: str) -> tuple[str, Any]:
 
 def fraction(text: str) -> float:
     """Parse a number between 0 and 1, both excluded."""
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
     if not 0 < value < 1:
         raise argparse.ArgumentTypeError(f"must lie between 0 and 1, got {text!r}")
     return value

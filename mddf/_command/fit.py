@@ -37,7 +37,10 @@ RowSplit = tuple[np.ndarray, np.ndarray]  # numbers of training rows and of held
 # Accuracy, ROC AUC or R2 from which a score gets a remark. Not tuned.
 _NEARLY_PERFECT = 0.999
 
-_SETTINGS_HELP = "parameters of the model (a time_limit holds for each of the two fits)"
+_SETTINGS_HELP = (
+    "parameters of the model (a time_limit holds for each fit: six for small tables, one with "
+    "--test, else two)"
+)
 
 
 @dataclass(frozen=True)

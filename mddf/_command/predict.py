@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 def _threshold(text: str) -> float | str:
     """Parse a probability or the word "best"."""
-    return text if text == "best" else estimators.fraction(text)
+    try:
+        return text if text == "best" else estimators.fraction(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"must be 'best', or {error}") from error
 
 
 def _output_column(text: str) -> tuple[str, str]:

@@ -47,7 +47,6 @@ class ScoredRows:
     """Rows that models were not fitted to, with their predictions: probabilities or targets.
 
     `groups` are the groups of these rows, called `name_of_groups`; None if they are independent.
-    `time_name` is the column by which they are the last rows; None if they are not.
     `n_folds` is 1 if one part of the rows was held out. `time_name` is the column by which they
     are the last rows; None if they are not.
     """

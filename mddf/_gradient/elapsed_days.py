@@ -22,6 +22,9 @@ from mddf._targets.target_validation import plain_array
 # A trial uses at most so many rows, spread evenly, so that it takes about a second. Not tuned.
 _MAX_ROWS = 10_000
 _N_TREES = 100
+_LEARNING_RATE = 0.1
+# A row's probability counts as at least this, so that no single row decides. Not tuned.
+_LEAST_PROBABILITY = 1e-6
 # Days help if the loss falls by so many standard errors of its mean. Of 40 made tables of 400 or
 # 2000 rows without a trend, none fell by more than 2.4; of 20 with one, all fell by 3.6 or more.
 _STANDARD_ERRORS = 3.0
@@ -43,7 +46,10 @@ def helpful_days(
     if not names:
         return []
     try:
-        trial = _TrialOfDays(estimator, X, y, sample_weight)
+        targets = plain_array(y, "y")
+        if targets.ndim > 1 and targets.shape[1] != 1:
+            return []
+        trial = _TrialOfDays(estimator, X, targets.ravel(), sample_weight)
         without = trial.losses([])
         return [name for name in names if _are_lower(trial.losses([name]), without)]
     # The fit itself refuses unusable arguments, with better words.
@@ -70,9 +76,9 @@ class _TrialOfDays:
     """Losses of small boosted trees on later rows."""
 
     def __init__(
-        self, estimator: Any, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None
+        self, estimator: Any, X: Any, y: np.ndarray, sample_weight: npt.ArrayLike | None
     ) -> None:
-        self.y = plain_array(y, "y").ravel()
+        self.y = y
         self.weight = (
             None if sample_weight is None else plain_array(sample_weight, "sample_weight")
         )
@@ -113,7 +119,7 @@ class _TrialOfDays:
         else:
             hits = self.y[later][:, None] == model.classes_
             right = (model.predict_proba(X_later) * hits).sum(axis=1)
-            losses = -log(np.maximum(right, 1e-6))
+            losses = -log(np.maximum(right, _LEAST_PROBABILITY))
         return losses if self.weight is None else losses * self.weight[later]
 
 
@@ -145,7 +151,7 @@ def _boosted_trees(estimator: Any) -> Any:
     return kind(
         max_iter=_N_TREES,
         early_stopping=False,
-        learning_rate=0.1,
+        learning_rate=_LEARNING_RATE,
         categorical_features=marked,
         n_jobs=estimator.n_jobs,
         random_state=0,

@@ -23,7 +23,7 @@ from mddf._targets.class_outputs import joint_labels
 
 # Largest numbers of landmarks and of training rows. They bound the time and memory of a fit, which
 # grow with n_rows * n_landmarks**2. Set by hand.
-_LANDMARKS = 1000
+MOST_LANDMARKS = 1000
 MOST_ROWS = 10_000
 # Candidates for the penalty of the ridge regression, two for each power of ten. Not tuned.
 _PENALTIES = np.logspace(-4, 2, 13)
@@ -124,11 +124,11 @@ class KernelRidge(BaseEstimator):
         values = values[rows]
         # 2. Choose the kernel, and compute features for the landmarks.
         compared = self._choose_kernel(X, values, weight)
-        if compared is not None and len(compared.encoded) == len(X) <= _LANDMARKS:
+        if compared is not None and len(compared.encoded) == len(X) <= MOST_LANDMARKS:
             self.landmarks_ = compared.encoded
             features, root = self._features([self._kernel(compared.distances)])
         else:
-            self.landmarks_ = self._encoded(X[:_LANDMARKS])
+            self.landmarks_ = self._encoded(X[:MOST_LANDMARKS])
             features, root = self._features(self._similarities(X))
         # 3. Choose the penalty on some rows.
         few = slice(self._n_penalty_rows)

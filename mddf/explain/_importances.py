@@ -82,9 +82,10 @@ def importances(
         positions of its columns. The columns of a group are shuffled together, and the result has
         an entry for each group instead of each feature. Groups may share columns.
     scoring : str, callable, list, tuple, dict or None, default=None
-        For "permutation": one scorer, or several scorers as scikit-learn's `check_scoring` takes
-        them. None means minus the log-loss (the mean over the outputs if there are several), R2 of
-        a regressor, and accuracy of a classifier without probabilities.
+        For "permutation", which "auto" then means: one scorer, or several scorers as
+        scikit-learn's `check_scoring` takes them. None means minus the log-loss (the mean over the
+        outputs if there are several), R2 of a regressor, and accuracy of a classifier without
+        probabilities.
     n_repeats : int, default=5
         How often "permutation" shuffles each feature.
     max_samples : int or float, default=1000
@@ -124,7 +125,7 @@ def importances(
     >>> result.feature_names.tolist()
     ['sepal', 'petal']
     """
-    kind = resolve_kind(model, kind, column_groups)
+    kind = resolve_kind(model, kind, column_groups, scoring)
     if kind != "impurity" and (X is None or y is None):
         raise ValueError(
             f"kind={kind!r} needs X and y, of rows that the model was not fitted on; "
@@ -145,13 +146,21 @@ def importances(
     )  # fmt: skip
 
 
-def resolve_kind(model: BaseEstimator, kind: str, column_groups: ColumnGroups | None) -> str:
+def resolve_kind(
+    model: BaseEstimator, kind: str, column_groups: ColumnGroups | None, scoring: Scoring
+) -> str:
     """Check the kind of importances, and decide "auto" for a model."""
     check_choice("kind", kind, KINDS)
     if column_groups is not None:
         if kind not in ("auto", "permutation"):
             raise ValueError(
                 f"column_groups needs kind='permutation', which shuffles columns, got {kind!r}"
+            )
+        return "permutation"
+    if scoring is not None:
+        if kind not in ("auto", "permutation"):
+            raise ValueError(
+                f"scoring needs kind='permutation', the only kind with scores, got {kind!r}"
             )
         return "permutation"
     if kind == "auto":

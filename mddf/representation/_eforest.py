@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from mddf._base.docstrings import describes_parameters
 from mddf._base.messages import short
 from mddf._base.serialization import register_serializable
+from mddf._base.validation import unchanged_on_failure
 from mddf._forest.base import Forest
 from mddf._gradient.decoding import decode
 from mddf._inspection.stages import fitted_stages
@@ -156,14 +157,15 @@ class EForest(ClassNamePrefixFeaturesOutMixin, ForestTransformer):
         EForest
         """
         self._validate_params()
-        numbers = validate_data(self, X, dtype=np.float64)
-        self._fit_forest(numbers, y)
-        self.lower_ = numbers.min(axis=0)
-        self.upper_ = numbers.max(axis=0)
-        leaves = self.estimator_.apply(numbers)
-        self._columns = LeafColumns.from_leaves(leaves)
-        self._boxes = list(_boxes(self.estimator_, self._columns))
-        self._n_features_out = len(self._boxes)
+        with unchanged_on_failure(self):
+            numbers = validate_data(self, X, dtype=np.float64)
+            self._fit_forest(numbers, y)
+            self.lower_ = numbers.min(axis=0)
+            self.upper_ = numbers.max(axis=0)
+            leaves = self.estimator_.apply(numbers)
+            self._columns = LeafColumns.from_leaves(leaves)
+            self._boxes = list(_boxes(self.estimator_, self._columns))
+            self._n_features_out = len(self._boxes)
         return self
 
     def transform(self, X: npt.ArrayLike) -> np.ndarray:

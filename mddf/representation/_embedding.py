@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from mddf._base.docstrings import describes_parameters
+from mddf._base.validation import unchanged_on_failure
 from mddf.representation._forest_transformer import SHARED, LeafTransformer
 
 
@@ -87,7 +88,8 @@ class LeafEmbedding(LeafTransformer):
         LeafEmbedding
         """
         self._validate_params()
-        self._fit_columns(X, y)
+        with unchanged_on_failure(self):
+            self._fit_columns(X, y)
         return self
 
     def transform(self, X: Any) -> sparse.csr_matrix | np.ndarray:

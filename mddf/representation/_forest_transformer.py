@@ -23,11 +23,11 @@ n_estimators : int
     Number of trees without an estimator.
 max_depth : int or None
     Largest depth of the trees without an estimator.
-layer : int
+layer : int or None
     Layer of a cascade, as in `leaf_indices`.
-forest : int
+forest : int or None
     Forest of the layer, as in `leaf_indices`.
-n_jobs : int
+n_jobs : int or None
     Threads of the trees without an estimator.
 random_state : int, RandomState or None
     Seed of the trees without an estimator.

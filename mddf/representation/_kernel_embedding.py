@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mddf._base.docstrings import describes_parameters
-from mddf._base.validation import Within
+from mddf._base.validation import Within, unchanged_on_failure
 from mddf.representation._forest_transformer import SHARED, LeafTransformer
 
 # Eigenvalues that differ by less than this count as equal. Rounding moves an eigenvector by about
@@ -124,20 +124,21 @@ class ForestKernelEmbedding(ClassNamePrefixFeaturesOutMixin, LeafTransformer):
                 f"X must have at least n_components + 2 = {self.n_components + 2} rows, "
                 f"got n_samples={n_samples}"
             )
-        leaves = self._fit_columns(X, y)
-        n_rows = np.bincount(self._columns.numbers(leaves)[0].ravel())
-        # The kernel is S S', where S has the roots of the weights of a row's leaves.
-        self._roots = 1 / np.sqrt(n_rows * self._columns.n_trees)
-        roots = self._columns.one_hot(leaves, self._roots)
-        # Columns beyond the rank of the kernel are 0.
-        self.eigenvalues_ = np.zeros(self.n_components)
-        self._projection = np.zeros((roots.shape[1], self.n_components))
-        eigenvalues, vectors = _leading_eigenvectors(roots, self.n_components)
-        self.eigenvalues_[: len(eigenvalues)] = eigenvalues
-        factors = np.sqrt(len(leaves)) * eigenvalues ** (self.steps - 1)
-        self._projection[:, : len(eigenvalues)] = roots.T @ vectors * factors
-        self.embedding_ = roots @ self._projection
-        self._n_features_out = self.n_components
+        with unchanged_on_failure(self):
+            leaves = self._fit_columns(X, y)
+            n_rows = np.bincount(self._columns.numbers(leaves)[0].ravel())
+            # The kernel is S S', where S has the roots of the weights of a row's leaves.
+            self._roots = 1 / np.sqrt(n_rows * self._columns.n_trees)
+            roots = self._columns.one_hot(leaves, self._roots)
+            # Columns beyond the rank of the kernel are 0.
+            self.eigenvalues_ = np.zeros(self.n_components)
+            self._projection = np.zeros((roots.shape[1], self.n_components))
+            eigenvalues, vectors = _leading_eigenvectors(roots, self.n_components)
+            self.eigenvalues_[: len(eigenvalues)] = eigenvalues
+            factors = np.sqrt(len(leaves)) * eigenvalues ** (self.steps - 1)
+            self._projection[:, : len(eigenvalues)] = roots.T @ vectors * factors
+            self.embedding_ = roots @ self._projection
+            self._n_features_out = self.n_components
         return self
 
     def transform(self, X: Any) -> np.ndarray:

@@ -172,3 +172,13 @@ def test_drift_and_the_card(folder, capsys):
     run("card", "claims.mddf", "--out", "README.md")
     with pytest.raises(SystemExit, match="--overwrite"):
         run("card", "claims.mddf", "--out", "README.md")
+
+
+def test_methods_tell_of_a_single_missing_cell(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    table = write_claims("claims.csv", n=2500)
+    table.loc[7, "age"] = np.nan
+    table.to_csv("claims.csv", index=False)
+    run(*FIT, "--estimator", "random-forest", "--set", "n_estimators=2")
+    run("card", "claims.mddf", "--methods")
+    assert "Values were missing in age 0.04 %, and" in capsys.readouterr().out

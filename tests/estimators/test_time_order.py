@@ -236,6 +236,15 @@ def test_days_are_a_feature_only_where_they_predict_later_rows(model, tmp_path):
     assert not uses_days(clone(model).fit(X, y))
 
 
+def test_days_of_several_targets_are_no_feature():
+    X, y = visits()
+    later = X.assign(day=X["day"] + pd.DateOffset(years=28))
+    model = cascade(DeepForestClassifier, cv=TimeOrder("day", as_feature=True))
+    Y = np.column_stack([y > np.quantile(y, 0.25)] * 2).astype(int)
+    model.fit(X, Y)
+    np.testing.assert_array_equal(model.predict_proba(later), model.predict_proba(X))
+
+
 def test_a_bad_choice_of_the_feature():
     X, y = visits(60)
     model = GradientBoostingRegressor(max_iter=2, cv=TimeOrder("day", as_feature="no"))

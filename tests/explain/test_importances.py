@@ -108,6 +108,11 @@ def test_refusals():
     forest = RandomForestClassifier(2).fit(X, y)
     with pytest.raises(ValueError, match=r"kind must be .* got 'gini'"):
         importances(forest, X, y, kind="gini")
+    with pytest.raises(ValueError, match=r"scoring needs kind='permutation', .* got 'held-out'"):
+        importances(forest, X, y, kind="held-out", scoring="accuracy")
+    with pytest.raises(ValueError, match=r"scoring must be .* got 'nonsense'"):
+        importances(forest, X, y, scoring="nonsense")
+    assert importances(forest, X, y, scoring="accuracy", n_repeats=1).kind == "permutation"
     with pytest.raises(ValueError, match="needs X and y"):
         importances(forest, X)
     with pytest.raises(ValueError, match="y must hold labels seen in fit"):

@@ -17,7 +17,10 @@ _PLACES = {
     "uses_raw_numbers": ["mddf._trees.predictor.prefers_raw_numbers"],
     "rows_of_codes_in_a_file": ["mddf._gradient.dataset._ROWS_AT_A_TIME"],
     "rounds": ["mddf._gradient.rounds.N_ROUNDS", "mddf._gradient.fit_warnings.N_ROUNDS"],
-    "landmarks": ["mddf._members.kernel._LANDMARKS", "mddf._members.kernel_logistic._LANDMARKS"],
+    "landmarks": [
+        "mddf._members.kernel.MOST_LANDMARKS",
+        "mddf._members.kernel_logistic._LANDMARKS",
+    ],
     "tolerance_of_kernel_logistic": ["mddf._members.kernel_logistic._TOLERANCE"],
     "rows_of_penalties": ["mddf._members.kernel.KernelClassifier._n_penalty_rows"],
     "rows_of_a_network": ["mddf._members.network._BLOCK"],

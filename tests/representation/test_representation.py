@@ -288,6 +288,24 @@ def test_refusals(forest):
             call(forest)
 
 
+@pytest.mark.parametrize("kind", [LeafEmbedding, ForestKernelEmbedding])
+def test_a_failed_fit_changes_nothing(kind):
+    embedding = kind(n_estimators=3, random_state=0).fit(X)
+    expected = embedding.transform(NEW)
+    with pytest.raises(ValueError, match="layer must be None for a forest"):
+        embedding.set_params(layer=1).fit(X[:, :2])
+    assert embedding.n_features_in_ == 4
+    assert abs(embedding.set_params(layer=None).transform(NEW) - expected).sum() == 0
+
+
+def test_a_failed_fit_of_eforest_changes_nothing():
+    coder = EForest(n_estimators=3, random_state=0).fit(X)
+    expected = coder.transform(X)
+    with pytest.raises(ValueError, match="y must have a label for every sample"):
+        coder.set_params(estimator=RandomForestClassifier()).fit(X[:, :2], [None] * 150)
+    np.testing.assert_array_equal(coder.transform(X), expected)
+
+
 def test_equal_rows_have_no_direction():
     """No tree splits constant columns, so that the kernel only has its constant eigenvector."""
     embedding = ForestKernelEmbedding(n_estimators=5, random_state=0)
