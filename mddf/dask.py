@@ -99,13 +99,18 @@ class DaskEstimator(MetaEstimatorMixin, BaseEstimator):
     the estimator is unchanged. ``n_jobs=None`` means as many threads as a worker has.
 
     Parameters that need all rows in one place are refused. For boosted trees these are
-    ``early_stopping=True`` without `X_val`, `scoring` other than "loss", `cv`, `warm_start`, and
-    losses of your own. With ``early_stopping="auto"`` and without `X_val`, `max_iter` trees are
-    grown. ``max_depth=None`` and "auto" stand for fixed values, because no trials choose them. For
-    columns with 32 categories or more, every worker holds the targets of all samples for a moment.
-    For forests, they are other criteria than "gini",
-    "squared_error", "friedman_mse" and "poisson", `max_leaf_nodes`, `oob_score`, `warm_start`,
-    `keep_targets`, balanced bootstraps and several outputs.
+    ``early_stopping=True`` without `X_val`, `scoring` other than "loss", `cv`, `warm_start`,
+    `linear_leaves` other than False, `split_score` other than "newton", and losses of your own.
+    The losses "absolute_error", "quantile" and "huber" take no `monotonic_cst`, and no weights
+    that are not whole numbers unless all are equal. For forests, they are other criteria than
+    "gini", "squared_error", "friedman_mse" and "poisson", `max_leaf_nodes`, `oob_score`,
+    `warm_start`, `keep_targets`, balanced bootstraps, and a `class_weight` that is a list or
+    "balanced_subsample". Several targets are refused for both.
+
+    With ``early_stopping="auto"`` and without `X_val`, `max_iter` boosted trees are grown. No
+    trials choose parameters: ``max_depth=None``, and "auto" of `learning_rate`, `max_iter`,
+    `l2_regularization`, `max_features` and `subsample`, stand for fixed values. For columns with
+    32 categories or more, every worker holds the targets of all samples for a moment.
 
     Examples
     --------

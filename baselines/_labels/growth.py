@@ -14,7 +14,7 @@ from mddf._base.serialization import register_serializable
 from mddf._base.validation import is_list
 from mddf._fitted.fitted_model import Stage
 from mddf._forest.classifiers import (
-    BaseForest,
+    BaseForestClassifier,
     CompletelyRandomForestClassifier,
     RandomForestClassifier,
 )
@@ -33,7 +33,7 @@ from .measures import MEASURES, measure_value
 from .reuse import FeatureReuse, LabelledPredictions, ReusingStage
 
 # Classes of the named forests, with the parameters in which they differ.
-_FORESTS: dict[str, tuple[type[BaseForest], dict[str, Any]]] = {
+_FORESTS: dict[str, tuple[type[BaseForestClassifier], dict[str, Any]]] = {
     "random": (RandomForestClassifier, {}),
     "extremely-random": (CompletelyRandomForestClassifier, {"max_features": "sqrt"}),
     "completely-random": (CompletelyRandomForestClassifier, {}),

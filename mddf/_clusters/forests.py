@@ -29,7 +29,7 @@ from mddf._clusters.shard_inputs import (
     refuse_parameters,
 )
 from mddf._forest.base import Forest
-from mddf._forest.classifiers import BaseForest
+from mddf._forest.classifiers import BaseForestClassifier
 from mddf._forest.growth import ForestState
 from mddf._forest.parameters import ENTROPIES
 from mddf._forest.regressors import BaseForestRegressor, check_poisson_targets
@@ -61,7 +61,7 @@ def check_forest(model: Forest[Any]) -> None:
         "criterion": (
             model.criterion in ENTROPIES | {"absolute_error"},
             "'gini'"
-            if isinstance(model, BaseForest)
+            if isinstance(model, BaseForestClassifier)
             else "'squared_error', 'friedman_mse' or 'poisson'",
         ),
         "max_leaf_nodes": (model.max_leaf_nodes is not None, "None"),
@@ -194,7 +194,7 @@ def _read_forest_target(
     communicator: Communicator,
 ) -> tuple[_Target, RowWeights]:
     """Targets of this shard, and the weights of the rows of all shards."""
-    if isinstance(model, BaseForest):
+    if isinstance(model, BaseForestClassifier):
         return _read_forest_classes(model, y, shard.sample_weight, communicator)
     assert isinstance(model, BaseForestRegressor)
     values = read_values(y)
@@ -206,7 +206,7 @@ def _read_forest_target(
 
 
 def _read_forest_classes(
-    model: BaseForest,
+    model: BaseForestClassifier,
     y: npt.ArrayLike,
     sample_weights: np.ndarray | None,
     communicator: Communicator,

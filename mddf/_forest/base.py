@@ -261,7 +261,8 @@ class Forest(TableEstimator, Generic[TargetT]):
             )
         if self.criterion == "poisson":
             raise ValueError(
-                "criterion='poisson' is for a forest alone: in layers, targets have mean 0"
+                "criterion must be another one in layers, where targets have mean 0, "
+                f"got {self.criterion!r}"
             )
 
     # Steps of a warm start.

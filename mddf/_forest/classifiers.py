@@ -43,7 +43,7 @@ from mddf._trees.arrays import TreeBlock, shares
 ClassTargets = Classes | ClassOutputs
 
 
-class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
+class BaseForestClassifier(Forest[ClassTargets], ProbabilityClassifier):
     """Base class of `RandomForestClassifier` and `CompletelyRandomForestClassifier`."""
 
     _oob_name = "oob_decision_function_"
@@ -172,7 +172,7 @@ def _share_of_exact_matches(y_true: np.ndarray, y_pred: np.ndarray) -> float:
 
 
 @describes_parameters(CLASSIFICATION_PARAMETERS, FOREST_PARAMETERS, COMMON)
-class RandomForestClassifier(BaseForest):
+class RandomForestClassifier(BaseForestClassifier):
     """A random forest for classification.
 
     Every tree is grown on a bootstrap sample; every node is split at the best threshold of a few
@@ -251,7 +251,7 @@ class RandomForestClassifier(BaseForest):
 
 
 @describes_parameters(CLASSIFICATION_PARAMETERS, FOREST_PARAMETERS, COMMON)
-class CompletelyRandomForestClassifier(BaseForest):
+class CompletelyRandomForestClassifier(BaseForestClassifier):
     """A completely-random forest for classification.
 
     Every node is split at a random threshold of a feature drawn at random. Splits do not depend on

@@ -59,7 +59,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
 FOREST_PARAMETERS = """
 n_estimators : int
     Number of trees. Change it to a larger number for steadier predictions.
-max_depth : int
+max_depth : int or None
     Maximum depth of a tree; None for no limit. Change it if the model must be small.
 min_samples_split : int or float
     Minimum number of samples in a node that is split; a float is a share of all samples.
@@ -70,7 +70,7 @@ min_samples_leaf : int or float
 min_weight_fraction_leaf : float
     Minimum weight of a leaf, as a share of the total weight of the tree's samples. Change it if
     weights differ much.
-max_leaf_nodes : int
+max_leaf_nodes : int or None
     Maximum number of leaves of a tree. Nodes with the best splits are split first. None for no
     limit. Change it if the model must be small.
 min_impurity_decrease : float
@@ -83,7 +83,7 @@ max_features : {"sqrt", "log2"}, int, float or None
     Number of features that are drawn for each node, constant features included; at least one
     feature that is not constant is searched. A float is a share, None means all. Change it to a
     larger value if few features matter.
-max_samples : int or float
+max_samples : int, float or None
     Number of samples that a bootstrap draws. A float is a share of the samples or, if all
     sample weights are whole numbers, of the sum of their weights: with 1.0, weight k is the
     same as k equal rows. None draws as many as there are samples with a weight. Change it to save

@@ -52,8 +52,9 @@ class CustomLoss:
     are positions in `classes_`. `raw_prediction` has the shape (n_samples,), or
     (n_samples, n_scores) if there are more than two classes, or several targets for each sample.
     Both are arrays that must not be changed, and `raw_prediction` is only valid during the call.
-    Held-out samples are not among them, and if a feature has many categories, all samples are
-    repeated up to four times: the functions must not rely on the order or number of the samples.
+    Held-out samples are not among them; `loss` is also called with the held-out samples alone.
+    If a feature has many categories, all samples are repeated up to four times: the functions must
+    not rely on the order or number of the samples.
 
     Weights that are not whole numbers are divided by their mean, as for all losses.
 

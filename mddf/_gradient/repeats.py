@@ -133,11 +133,6 @@ class Repeats:
         no_other_columns = n_key_columns == self.n_columns
         return no_other_columns or self.n_samples > _MAX_COPIES_PER_UNIT * self.n_units
 
-    def first_rows(self) -> np.ndarray:
-        """First row of each unit, ascending."""
-        _, first = np.unique(self.unit, return_index=True)
-        return np.sort(first)
-
     def unit_orders(self, seeds: np.ndarray) -> Iterator[np.ndarray]:
         """Yield a random order of rows for each seed; the rows of a unit are adjacent."""
         least = np.full(self.n_units, np.iinfo(np.uint64).max, np.uint64)
@@ -199,7 +194,7 @@ def times_golden(numbers: np.ndarray) -> np.ndarray:
 
 
 def mixed(numbers: np.ndarray) -> np.ndarray:
-    """Apply the finalizer of SplitMix64, a one-to-one function that mixes all bits."""
+    """Mix all bits by a one-to-one function: SplitMix64's finalizer with a second shift of 30."""
     for factor in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB):
         numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(factor)
     return numbers ^ (numbers >> np.uint64(31))

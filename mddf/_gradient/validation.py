@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from mddf._base.messages import short
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import ClassificationTarget, TargetKind
 from mddf._gradient.training import Fold
@@ -61,7 +62,10 @@ def validation_folds(
     ]
     folds = [fold for fold in folds if len(fold[0]) and len(fold[1])]
     if not folds:
-        raise ValueError("cv must leave samples with a weight above 0 on both sides of a split")
+        raise ValueError(
+            "cv must leave samples with a weight above 0 on both sides of a split, got "
+            f"cv={short(model.cv)}"
+        )
     return folds
 
 

@@ -39,8 +39,7 @@ def boosting_weights(
     """Weights of the rows in the loss of boosted trees.
 
     Whole numbers are counts of rows and stay as they are. Other weights are divided by their mean,
-    so that `l2_regularization` and `min_samples_leaf`, which count rows, do not depend on their
-    scale.
+    so that `l2_regularization`, which is added to sums over rows, does not depend on their scale.
 
     `row_weights` are products of sample weights and class weights, in any unit. If the
     `sample_weight` alone are whole numbers, their sum is the number of rows.

@@ -50,8 +50,8 @@ def category_mask(table: Table, categorical_features: npt.ArrayLike | None) -> n
     if chosen.dtype.kind in "iu":
         if chosen.min() < -n_of_user or chosen.max() >= n_of_user:
             raise ValueError(
-                f"categorical_features as column numbers must lie below {n_of_user}, the number "
-                f"of columns of X, got {short(chosen.tolist())}"
+                f"categorical_features as column numbers must lie from {-n_of_user} to "
+                f"{n_of_user - 1} for the {n_of_user} columns of X, got {short(chosen.tolist())}"
             )
         mask_of_user = np.zeros(n_of_user, dtype=bool)
         mask_of_user[chosen] = True

@@ -274,7 +274,10 @@ def _table_of_source(
     table = _whole_table(source)
     if columns is not None or drop is not None:
         if not isinstance(table, ChunkedFrame):
-            raise ValueError("columns and drop must be None for arrays, whose columns lack names")
+            raise ValueError(
+                "columns and drop must be None for arrays, whose columns lack names, got "
+                f"columns={short(columns)}, drop={short(drop)}"
+            )
         table = table.only(_chosen_names(table.names or (), columns, drop))
     refuse_unreadable(table.names or (), unreadable)  # a file may lack a column that is not read
     return table
@@ -285,7 +288,10 @@ def _chosen_names(
 ) -> list[str]:
     """Names of the columns to read, in the order of `columns`, or all but `drop`."""
     if columns is not None and drop is not None:
-        raise ValueError("columns and drop must not be given both: columns names all that is read")
+        raise ValueError(
+            "columns and drop must not be given both: columns names all that is read; got "
+            f"columns={short(columns)}, drop={short(drop)}"
+        )
     parameter, chosen = ("drop", drop) if columns is None else ("columns", columns)
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
         raise ValueError(f"{parameter} must be a list of names, got {short(chosen)}")
@@ -330,8 +336,8 @@ def _whole_table(source: Any) -> SourceTable:
     if ("dask", "Array") in kinds and source.ndim == 2:
         if np.isnan(source.shape).any():
             raise ValueError(
-                "by_columns needs an array with known numbers of rows and columns: call its "
-                "compute_chunk_sizes() first"
+                "by_columns needs an array with known numbers of rows and columns, got shape "
+                f"{source.shape}: call its compute_chunk_sizes() first"
             )
         if source.dtype.kind == "c":
             raise ValueError(f"Complex data not supported: by_columns got {source.dtype}")

@@ -17,7 +17,7 @@ from mddf._base.messages import short
 from mddf._base.validation import is_list
 from mddf._forest.base import Forest
 from mddf._forest.classifiers import (
-    BaseForest,
+    BaseForestClassifier,
     CompletelyRandomForestClassifier,
     RandomForestClassifier,
 )
@@ -264,13 +264,13 @@ def resolve_forests(
         if isinstance(forest, str):
             resolved.append(ForestMember(default_name, model))
             continue
-        if out_of_bag and not (isinstance(forest, BaseForest) and forest.bootstrap):
+        if out_of_bag and not (isinstance(forest, BaseForestClassifier) and forest.bootstrap):
             raise ValueError(
                 "cv='oob' needs forests of this package with bootstrap=True: others have no "
                 f"out-of-bag predictions; got {short(forest)}"
             )
         name_in_errors = f"{default_name} of forests[{i}]"
-        if isinstance(forest, BaseForest):
+        if isinstance(forest, BaseForestClassifier):
             forest._validate_params()
             forest._check_in_layer()
             resolved.append(ForestMember(name_in_errors, forest))

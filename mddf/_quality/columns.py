@@ -51,7 +51,7 @@ class DataColumn:
         Numbers, or dates as seconds since 1970; NaN where missing. None for categories.
     codes : ndarray of shape (n_rows,) or None
         Codes of categories, -1 where missing. None for numeric columns.
-    levels : list
+    levels : tuple
         The categories by code. All of them occur.
     """
 

@@ -42,12 +42,9 @@ def rows_in_training(train: Sequence[DataColumn], test: Sequence[DataColumn]) ->
     is_copy = _occurs(sums_test, sums_train)
     is_near = is_copy.copy()
     # With many columns, or columns of few values, rows without one column are equal by chance.
-    n_columns = len(hashes_train)
-    if _MIN_COLUMNS_OF_NEAR_COPIES <= n_columns <= _MAX_COLUMNS_OF_NEAR_COPIES:
-        for c in range(n_columns):
-            chance = float(np.prod(np.delete(repeat_chances, c)))
-            if n_columns * len(sums_train) * chance <= _MAX_CHANCE:
-                is_near |= _occurs(sums_test - hashes_test[c], sums_train - hashes_train[c])
+    if len(hashes_train) >= _MIN_COLUMNS_OF_NEAR_COPIES:
+        for c in _columns_to_leave_out(repeat_chances, len(sums_train)):
+            is_near |= _occurs(sums_test - hashes_test[c], sums_train - hashes_train[c])
     advice = "leave these rows out of one of the tables; scores on them are too good"
     for kind, mask, difference in (
         (COPIES_IN_TEST, is_copy, ""),
@@ -76,6 +73,17 @@ def _are_expected(hashes: Sequence[np.ndarray], repeat_chances: np.ndarray) -> b
     return not hashes or len(hashes[0]) * float(np.prod(repeat_chances)) > _MAX_CHANCE
 
 
+def _columns_to_leave_out(repeat_chances: np.ndarray, n_rows: int) -> Iterator[int]:
+    """Columns without which equal rows are near-copies, because few are equal by chance."""
+    n_columns = len(repeat_chances)
+    if n_columns > _MAX_COLUMNS_OF_NEAR_COPIES:
+        return
+    for c in range(n_columns):
+        chance = float(np.prod(np.delete(repeat_chances, c)))
+        if n_columns * n_rows * chance <= _MAX_CHANCE:
+            yield c
+
+
 def _share_text(mask: np.ndarray) -> str:
     return f"{mask.sum()} ({mask.mean():.2%}) of {len(mask)}"
 
@@ -87,17 +95,11 @@ def groups_of_copies(columns: Sequence[DataColumn]) -> np.ndarray | None:
     or if chains of near-copies join many rows.
     """
     hashes, _, repeat_chances = _hash_columns(columns, ())
-    n_columns = len(hashes)
-    if not hashes or len(hashes[0]) * float(np.prod(repeat_chances)) > _MAX_CHANCE:
+    if _are_expected(hashes, repeat_chances):
         return None
     n_rows = len(hashes[0])
     total = _total(hashes)
-    keys = [total]
-    if n_columns <= _MAX_COLUMNS_OF_NEAR_COPIES:
-        for c in range(n_columns):
-            chance = float(np.prod(np.delete(repeat_chances, c)))
-            if n_columns > 1 and n_columns * n_rows * chance <= _MAX_CHANCE:
-                keys.append(total - hashes[c])
+    keys = [total, *(total - hashes[c] for c in _columns_to_leave_out(repeat_chances, n_rows))]
     firsts = []
     for key in keys:
         _, first, number = np.unique(key, return_index=True, return_inverse=True)

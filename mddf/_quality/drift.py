@@ -25,8 +25,8 @@ from mddf._quality.columns import (
 from mddf._quality.table_text import RecordTable
 
 # Probability that a batch without drift has a column with a verdict other than "stable". Batches
-# are often compared every day; one false alarm in three years is bearable. The limit of the issue
-# is 0.01, and the chi-squared distribution is only approximate in its tail.
+# are often compared every day; one false alarm in three years is bearable. 0.01 would be
+# one in three months, and the chi-squared distribution is only approximate in its tail.
 _FALSE_ALARMS = 0.001
 # A significant change is "drift" from this population stability index (PSI) on. It is about a
 # shift of the mean by 0.15 standard deviations, or of a share from 20 % to 26 %. Not tuned; the
@@ -67,7 +67,8 @@ class ColumnDrift:
     missing_in_training, missing : float
         Shares of missing cells.
     unknown : float
-        Share of categories that are not in the training rows, NaN for numeric columns.
+        Share of categories that are not in the training rows, NaN for numeric columns and for
+        columns of more than 10 000 categories, which are not kept.
     infinite : float
         Share of infinite values, which models refuse.
 
@@ -392,7 +393,8 @@ class DriftReference:
     """Summary of training rows, with which later rows are compared.
 
     It is small, holds no rows, and can be stored next to the model as text. It holds the
-    categories with their counts, and ten quantiles of each numeric column.
+    categories with their counts, or counts of 20 groups of more than 10 000 categories, and ten
+    quantiles of each numeric column.
 
     Parameters
     ----------
@@ -502,7 +504,8 @@ def drift(X_train: Any, X: Any) -> DriftTable:
     Notes
     -----
     Numbers and dates are compared by ten bins with equally many training rows and two bins outside
-    of their range, categories by the 20 most frequent in both tables and all others together.
+    of their range, categories by the 20 most frequent in both tables and all others together. More
+    than 10 000 categories are compared in 20 groups by a hash of their texts.
     The p-value is the least of a chi-squared test of all bins, binomial tests of each bin and, for
     numbers, a test of the mean rank, times the number of tests and columns. A column is "stable"
     unless it is below 0.001, so that at most one of a thousand batches without drift has an alarm.

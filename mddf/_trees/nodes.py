@@ -57,7 +57,7 @@ class Nodes:
         return parent
 
     def leaves(self, leaf_indices: np.ndarray) -> np.ndarray:
-        """Convert the result of `Trees.leaf_indices` to nodes, shape (n_rows, n_trees)."""
+        """Convert the result of `forest_leaves` to nodes, shape (n_rows, n_trees)."""
         return self.word_node[leaf_indices + self.word_start[:-1]]
 
     def reached(self, leaf_indices: np.ndarray | None) -> np.ndarray:

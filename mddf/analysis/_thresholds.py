@@ -94,8 +94,13 @@ def choose_threshold(
     labels = column_or_1d(y_true)
     scores = column_or_1d(probabilities, dtype=np.float64)
     check_consistent_length(labels, scores)
-    if not np.isfinite(scores).all():
-        raise ValueError("probabilities must be finite: leave rows without a probability out")
+    is_infinite = ~np.isfinite(scores)
+    if is_infinite.any():
+        row = int(is_infinite.argmax())
+        raise ValueError(
+            "probabilities must be finite: leave rows without a probability out; got "
+            f"{scores[row]} in row {row}"
+        )
     is_outside = (scores < 0) | (scores > 1)
     if is_outside.any():
         row = int(is_outside.argmax())

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.pipeline import Pipeline
 
+from mddf._base.messages import short
 from mddf._binning.binner import Binner
 from mddf._binning.categories import CategoryEncoder
 from mddf._fitted.fitted_model import FittedStages
@@ -292,7 +293,10 @@ def _pipeline_numbers(pipeline: Pipeline, X: npt.ArrayLike) -> np.ndarray:
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if names is not None and isinstance(frame, nw.DataFrame):
         if absent := [name for name in names if name not in frame.columns]:
-            raise ValueError(f"X must have the columns of the fit, but {absent[0]!r} is absent")
+            raise ValueError(
+                f"X must have the columns of the fit, but {absent[0]!r} is absent; got "
+                f"{short(frame.columns)}"
+            )
         X = frame.select(list(names)).to_native()
     numbers = read_numbers(BaseEstimator(), X, reset=True)
     if numbers.shape[1] != _n_features(pipeline):

@@ -73,3 +73,8 @@ def test_labels_and_weights():
     close = np.array([0.5, np.nextafter(0.5, 1), 0.5, 0.9])
     assert choose_threshold(labels, close).value == np.nextafter(0.5, 1)
     assert Threshold(0.5, precision=0.0, recall=0.0).f1 == 0
+
+
+def test_rows_without_a_probability_are_named():
+    with pytest.raises(ValueError, match=r"must be finite.* got nan in row 1"):
+        choose_threshold([0, 1], [0.5, np.nan])

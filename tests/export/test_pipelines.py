@@ -60,7 +60,7 @@ def test_pipelines_of_frames_go_by_name():
     np.testing.assert_allclose(expected[1], pipeline.predict_proba(X), rtol=0, atol=1e-12)
     shuffled = X[list("ecbda")].assign(key="a text that fit did not see")
     np.testing.assert_array_equal(graph_outputs(pipeline, shuffled)[1], expected[1])
-    with pytest.raises(ValueError, match="X must have the columns of the fit, but 'b' is absent"):
+    with pytest.raises(ValueError, match=r"X must have the columns .* but 'b' is absent; got"):
         onnx_inputs(pipeline, X.drop(columns="b"))
     with pytest.raises(ValueError, match="X must have 5 columns as in fit, got 4"):
         onnx_inputs(pipeline, X.to_numpy()[:, :4])

@@ -25,6 +25,15 @@ def test_invalid_groups_are_refused(data):
             model.fit(X, y, groups=np.where(groups == 3, np.nan, groups))
 
 
+def test_folds_without_weights_are_refused(data):
+    X, y, _ = data
+    weight = np.repeat([1.0, 0.0], 100)
+    halves = np.split(np.arange(200), 2)
+    model = small(cv=[halves, halves[::-1]])
+    with pytest.raises(ValueError, match=r"on both sides of a split, got cv=\["):
+        model.fit(X, y, sample_weight=weight)
+
+
 @pytest.mark.parametrize("kind", [GradientBoostingClassifier, GradientBoostingRegressor])
 def test_a_splitter_reads_tables_by_columns(data, kind):
     X, y, _ = data

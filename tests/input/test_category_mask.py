@@ -44,8 +44,8 @@ def test_masks_that_do_not_fit(frame):
     for value, message in [
         ([[True]], r"one dimension, got an array of shape \(1, 1\)"),
         ([True, False], "each of the 5 columns of X, got 2"),
-        ([5], r"below 5.*got \[5\]"),
-        ([-6], r"below 5.*got \[-6\]"),
+        ([5], r"from -5 to 4.*got \[5\]"),
+        ([-6], r"from -5 to 4.*got \[-6\]"),
         (["shape"], "names 'shape', which is not a column of X"),
     ]:
         with pytest.raises(ValueError, match=f"categorical_features.*{message}"):

@@ -93,7 +93,7 @@ def test_arrays_of_dask(tmp_path):
         forest.fit(by_columns(arrays.from_array(X, chunks=(50, 2))), y)
     unknown = arrays.from_array(X, chunks=(50, 2))
     unknown = unknown[arrays.from_array(y, chunks=50)]
-    with pytest.raises(ValueError, match="compute_chunk_sizes"):
+    with pytest.raises(ValueError, match=r"got shape .*compute_chunk_sizes"):
         by_columns(unknown)
 
 
@@ -244,13 +244,13 @@ def test_columns_to_read_and_to_leave_out(tmp_path):
     for wrong, message in (
         ({"columns": ["a", "wole"]}, "columns must name columns .* .*whole"),
         ({"drop": ["z"]}, "drop must name columns of the source, .* got 'z'"),
-        ({"columns": ["a"], "drop": ["b"]}, "must not be given both"),
+        ({"columns": ["a"], "drop": ["b"]}, "must not be given both.* got columns=.*drop="),
         ({"drop": "abc"}, "drop must be a list of names, got 'abc'"),
         ({"columns": []}, "columns must leave a column to read"),
     ):
         with pytest.raises(ValueError, match=message):
             by_columns(tmp_path, **wrong)
-    with pytest.raises(ValueError, match="must be None for arrays"):
+    with pytest.raises(ValueError, match=r"must be None for arrays.* got columns="):
         by_columns(made[["a"]].to_numpy(), ["a"])
 
 
