@@ -169,8 +169,6 @@ INDEPENDENT = DependentRows()
 
 def read_groups(options: argparse.Namespace) -> np.ndarray | None:
     """Read the column of the groups; None without this option."""
-    from mddf._schema import cells
-
     name = options.groups
     if name is None:
         return None
@@ -178,6 +176,8 @@ def read_groups(options: argparse.Namespace) -> np.ndarray | None:
     form = format_from(options)
     source = rows.read(options.table, form, [name])
     rows.check_names(f"--groups must be a column of {options.table}:", [name], source.names)
+    from mddf._schema import cells
+
     values = cells.unpacked(source.cells[name])
     if values is None:
         raise SystemExit(f"--groups must be a column of texts, numbers or dates, got {name!r}")
