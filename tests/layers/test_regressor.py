@@ -10,10 +10,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
-from mddf import (
-    DeepForestRegressor,
-    GradientBoostingRegressor,
-)
+from mddf import DeepForestRegressor, GradientBoostingRegressor, RandomForestRegressor
 
 FORESTS = ["random", "completely-random"]
 SMALL = {"n_estimators": 10, "members": [*FORESTS, "linear"], "random_state": 0}
@@ -114,6 +111,17 @@ def test_members_with_invalid_predictions_are_named(data, wrong):
     X, y, *_ = data
     with pytest.raises(ValueError, match=r"^the member 'Odd' must give numbers of shape"):
         DeepForestRegressor(1, members=["random", Odd()], n_estimators=2).fit(X, y)
+
+
+def test_forests_with_parameters_of_a_forest_alone(data):
+    X, y, *_ = data
+    for parameters, message in [
+        ({"criterion": "poisson"}, "criterion must be another one in layers, .* got 'poisson'"),
+        ({"monotonic_cst": [1] * X.shape[1]}, "monotonic_cst is for a forest alone.* got"),
+    ]:
+        forest = RandomForestRegressor(2, **parameters)
+        with pytest.raises(ValueError, match=message):
+            DeepForestRegressor(1, members=[forest], n_estimators=2).fit(X, y)
 
 
 @pytest.mark.usefixtures("few_rounds")
