@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from threading import Lock
 
 import numpy as np
 from scipy.special import bdtrc
@@ -26,7 +25,6 @@ class UnknownCategories:
     """Unknown categories in the predictions of a model since it was loaded."""
 
     def __init__(self) -> None:
-        self._lock = Lock()  # services predict in several threads
         self._n_rows = 0
         self._counts: dict[int, int] = {}  # rows with an unknown category, by column
         self._warned: set[int] = set()
@@ -46,24 +44,23 @@ class UnknownCategories:
         returns the unknown values of a column.
         """
         n_rows = table.shape[0]
+        self._n_rows += n_rows
         places = []
         texts = []
-        with self._lock:
-            self._n_rows += n_rows
-            for c, n_unknown in unknown.items():
-                self._counts[c] = self._counts.get(c, 0) + n_unknown
-                totals = ((n_unknown, n_rows), (self._counts[c], self._n_rows))
-                shares = [total / n for total, n in totals if is_far_above(total, n, expected[c])]
-                if c in self._warned or not shares:
-                    continue
-                self._warned.add(c)
-                place = table.place(c)
-                places.append(place)
-                texts.append(
-                    f"column {place}: {100 * shares[0]:.3g}% of the rows, such as "
-                    f"{', '.join(map(short, first_different(values_of(c))))} "
-                    f"(at most {100 * expected[c]:.2g}% expected)"
-                )
+        for c, n_unknown in unknown.items():
+            self._counts[c] = self._counts.get(c, 0) + n_unknown
+            totals = ((n_unknown, n_rows), (self._counts[c], self._n_rows))
+            shares = [total / n for total, n in totals if is_far_above(total, n, expected[c])]
+            if c in self._warned or not shares:
+                continue
+            self._warned.add(c)
+            place = table.place(c)
+            places.append(place)
+            texts.append(
+                f"column {place}: {100 * shares[0]:.3g}% of the rows, such as "
+                f"{', '.join(map(short, first_different(values_of(c))))} "
+                f"(at most {100 * expected[c]:.2g}% expected)"
+            )
         if texts:
             warn(
                 "rows hold categories that fit did not see, which are treated as missing; "
