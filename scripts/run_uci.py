@@ -11,10 +11,11 @@ r"""Deep forests, boosting, random forests and perceptrons: scores on real data.
     python scripts/run_uci.py --datasets wine --set mddf.strength=0.7 \
         --method lr=sklearn.linear_model:LogisticRegression C=0.1 max_iter=1000
 
-All methods have the same budget of trees, which is printed; methods of --method have only the
-parameters that are given. Sets without a standard split are split anew for each seed. With
---fractions all methods train on the same stratified subsets; larger subsets contain the smaller
-ones.
+All methods have the same budget of trees or rounds, which is printed. The boosting algorithms of
+the papers keep the weak learners of their defaults, and learn one class against the others if
+there are more than two. Methods of --method have only the parameters that are given. Sets without
+a standard split are split anew for each seed. With --fractions all methods train on the same
+stratified subsets; larger subsets contain the smaller ones.
 """
 
 from _lab import cli, contest, data, models, pictures, scores, tables

@@ -11,11 +11,11 @@ from pathlib import Path
 
 @contextmanager
 def replaced_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary file in a folder beside it that replaces `path` if the block succeeds.
+    """Yield a temporary file, which replaces `path` if the block succeeds.
 
-    The contents are on the disk before the file is replaced, so that a crash leaves the old or the
-    new file. The temporary folder is removed if the block fails. A link stays a link to the same
-    file, and the new file keeps the permissions of the old one.
+    It is in a temporary folder beside `path`. The contents are on the disk before the file is
+    replaced, so that a crash leaves the old or the new file. The folder is removed in any case. A
+    link stays a link to the same file, and the new file keeps the permissions of the old one.
     """
     path = Path(os.path.realpath(path))
     if path.is_dir():

@@ -57,8 +57,8 @@ _PENALTIES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 3
 # Rarer categories share a code, since scikit-learn's boosting takes at most 255 of them.
 _MAX_CATEGORIES = 254
 
-# The model whose parameters --set sets.
-_SET_MODEL = "mddf deep-forest"
+# The estimator whose parameters --set sets.
+_SET_ESTIMATOR = "deep-forest"
 
 Fold = tuple[np.ndarray, np.ndarray]
 
@@ -128,8 +128,7 @@ group are held out together; with --time, each fold follows its training rows.
         )
         print(_summary(results, "log-loss" if table.task == "classification" else "RMSE"))
         if n_folds < len(folds):
-            sys.stdout.flush()
-            sys.stderr.write(f"interrupted after {n_folds} of {len(folds)} folds\n")
+            print(f"interrupted after {n_folds} of {len(folds)} folds", file=sys.stderr)
             raise SystemExit(130)
 
 
@@ -146,16 +145,17 @@ def _chosen(
     models: Mapping[str, BaseEstimator], options: argparse.Namespace
 ) -> dict[str, BaseEstimator]:
     """The models that --models names, without regard to upper case."""
-    names = options.models
-    name_of = {name.casefold(): name for name in models}
-    for name in names or ():
-        if name.casefold() not in name_of:
-            known = ", ".join(map(repr, models))
-            raise SystemExit(f"--models must be among {known}; got {name!r}")
-    if options.set and names is not None and _SET_MODEL not in map(str.casefold, names):
-        raise SystemExit(f"--set is for {_SET_MODEL!r}, which is not among --models")
-    chosen = models if names is None else [name_of[name.casefold()] for name in names]
-    return {name: models[name] for name in chosen}
+    if options.models is None:
+        return dict(models)
+    asked = [name.casefold() for name in options.models]
+    known = {name.casefold(): name for name in models}
+    for name in options.models:
+        if name.casefold() not in known:
+            listed = ", ".join(map(repr, models))
+            raise SystemExit(f"--models must be among {listed}; got {name!r}")
+    if options.set and f"mddf {_SET_ESTIMATOR}" not in asked:
+        raise SystemExit(f"--set is for 'mddf {_SET_ESTIMATOR}', which is not among --models")
+    return {known[name]: models[known[name]] for name in asked}
 
 
 def _summary(results: pd.DataFrame, main_score: str) -> str:
@@ -249,7 +249,7 @@ def _models(
     boosting = boosting_class(random_state=seed, categorical_features=list(range(len(categories))))
     models = {}
     for name in estimators.CLASS_NAMES:
-        settings = options.set if name == "deep-forest" else ()
+        settings = options.set if name == _SET_ESTIMATOR else ()
         model = estimators.make(name, task, seed=seed, n_jobs=n_jobs, settings=settings)
         dependence.set_folds(model, settings)
         models[f"mddf {name}"] = model
@@ -315,17 +315,14 @@ def _cross_validate(
     try:
         with Progress(shown=True).running() as progress:
             for number, name in product(range(len(folds)), models):
+                if name in failures:
+                    continue
                 with progress.step(f"fold {number + 1} of {len(folds)}: {name}", share):
-                    if name in failures:
-                        continue
-                    try:
-                        result = _fit_and_score(models[name], X, y, folds[number], dependence)
-                    except InvalidParameterError:  # from --set
-                        raise
-                    except Exception as error:  # of this model alone, such as too few rows
-                        failures[name] = " ".join(str(error).split()) or type(error).__name__
-                    else:
-                        results.append({"model": name, "fold": number, **result})
+                    result = _scores_or_reason(models[name], X, y, folds[number], dependence)
+                if isinstance(result, str):
+                    failures[name] = result
+                else:
+                    results.append({"model": name, "fold": number, **result})
     except KeyboardInterrupt:
         if number == 0:
             raise
@@ -334,6 +331,22 @@ def _cross_validate(
         warnings.warn(f"{name} is left out, since it failed: {reason}", UserWarning, stacklevel=3)
     complete = [result for result in results if result["model"] not in failures]
     return need("pandas", "data").DataFrame(complete)
+
+
+def _scores_or_reason(
+    model: BaseEstimator,
+    X: pd.DataFrame,
+    y: np.ndarray,
+    fold: Fold,
+    dependence: DependentRows,
+) -> dict[str, float] | str:
+    """Scores and times of a model on a fold, or why it cannot be fitted, such as too few rows."""
+    try:
+        return _fit_and_score(model, X, y, fold, dependence)
+    except InvalidParameterError:  # from --set
+        raise
+    except Exception as error:
+        return " ".join(str(error).split()) or type(error).__name__
 
 
 def _fit_and_score(

@@ -63,7 +63,6 @@ def check_options(options: argparse.Namespace) -> None:
         raise SystemExit("--groups and --time cannot be used together")
     if options.gap and options.time is None:
         raise SystemExit("--gap needs --time")
-    _check_is_not_target(options, "time")
 
 
 def _check_is_not_target(options: argparse.Namespace, option: str) -> None:
@@ -193,6 +192,7 @@ def read_times(options: argparse.Namespace) -> pd.Series | None:
     name = options.time
     if name is None:
         return None
+    _check_is_not_target(options, "time")
     form = format_from(options)
     source = rows.read(options.table, form, [name])
     rows.check_names(f"--time must be a column of {options.table}:", [name], source.names)

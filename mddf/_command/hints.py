@@ -94,8 +94,9 @@ def warn_of_spellings(source: Source, schema: Schema) -> None:
     """Warn of categories that differ only by blanks and upper case."""
     for column in (*schema.columns, schema.target):
         levels = column.levels or ()
-        groups = spellings(levels)
-        if groups and not are_many_texts(len(levels), source.n_rows):
+        if are_many_texts(len(levels), source.n_rows):
+            continue
+        if groups := spellings(levels):
             one, other, *_ = groups[0]
             _warn(
                 f"{source.path}: column {column.name!r} has {one!r} and {other!r}: these are "

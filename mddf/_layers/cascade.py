@@ -25,8 +25,8 @@ from mddf._layers.margin_loss import (
     margin_ratio,
 )
 from mddf._layers.member import Member, fit_all
-from mddf._layers.memmap import mean_of, put_aside, read_only
-from mddf._layers.rules import LayerRules, LayerView
+from mddf._layers.memmap import mean_of, put_aside
+from mddf._layers.rules import LayerRules, LayerView, read_only
 from mddf._layers.seeds import Purpose
 from mddf._layers.trainer import Job, LayerInput, Split, SumOfTrees, Trainer, splits_from_folds
 from mddf._resampling.folds import Folds
@@ -345,7 +345,7 @@ def grow_cascade(
             break
         folds = cascade.folds.for_layer(number, cascade.active)
         if folds is not None and not folds:
-            stopper.ended_by = "the rows that did not leave are in no fold of cv with others"
+            stopper.ended_by = "all rows that are left are in one fold of cv"
             break
         layer = checkpoint.load(number)
         if layer is None:

@@ -24,8 +24,7 @@ from mddf._layers.margin_loss import (
     stagewise_alpha,
     weighted_sum,
 )
-from mddf._layers.memmap import read_only
-from mddf._layers.rules import LayerRules
+from mddf._layers.rules import LayerRules, read_only
 
 
 @dataclass

@@ -27,13 +27,6 @@ def put_aside(array: np.ndarray) -> np.ndarray:
         return array
 
 
-def read_only(array: np.ndarray) -> np.ndarray:
-    """View of an array that a user's function cannot write to."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
 def mean_of(arrays: Iterable[np.ndarray]) -> np.ndarray:
     """Mean of arrays that are produced one after the other."""
     rest = iter(arrays)

@@ -311,3 +311,10 @@ class LayerRules:
 def _call(name: str, rule: Callable[[LayerView], Any], view: LayerView) -> Any:
     with naming(f"{name} of rules"):
         return rule(view)
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """View of an array that a user's function cannot write to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

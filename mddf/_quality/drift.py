@@ -25,8 +25,8 @@ from mddf._quality.columns import (
 from mddf._quality.table_text import RecordTable
 
 # Probability that a batch without drift has a column with a verdict other than "stable". Batches
-# are often compared every day; one false alarm in three years is bearable. 0.01 would be
-# one in three months, and the chi-squared distribution is only approximate in its tail.
+# are often compared every day; one false alarm in three years is bearable. With 0.01 it would be
+# one in three months. The chi-squared distribution is only approximate in its tail.
 _FALSE_ALARMS = 0.001
 # A significant change is "drift" from this population stability index (PSI) on. It is about a
 # shift of the mean by 0.15 standard deviations, or of a share from 20 % to 26 %. Not tuned; the

@@ -183,7 +183,7 @@ def test_a_cascade_ends_if_only_rows_of_one_fold_stay():
     model = fit(LayerRules(screening=lambda view: 1.0), cv=folds)
     assert (model.n_layers_, len(model.predict_proba(X))) == (1, 300)
     assert model.stop_reason_ == (
-        "the rows that did not leave are in no fold of cv with others; kept 1 of 1 layer"
+        "all rows that are left are in one fold of cv; kept 1 of 1 layer"
     )
 
 

@@ -51,6 +51,8 @@ def test_the_programs_of_the_pages(folder, capsys):
                 assert [line[:11] for line in printed[3:6]] == ["422 row 0: "] * 3
                 assert printed[6] == "422 row 0 must have the key 'ash'"
         assert printed[-1] == "['cellar', 'ash']"
+        stable = [line.split() for line in printed if " stable " in line]
+        assert max(float(psi) for _, psi, *_ in stable) > 0.25
     finally:
         logging.captureWarnings(False)
         sys.modules.pop("service", None)
